@@ -27,7 +27,7 @@ $(VENV)-bench/bench: pyproject.toml
 	$(call install,$(VENV)-bench,bench)
 
 demo: $(VENV)/user
-	@$(BIN)/python -m shoal.cli.demo
+	@$(BIN)/python -m shoal.apps.cli.demo
 
 # Studio with a hospital's table, in the browser.
 studio: $(VENV)/studio
@@ -37,14 +37,14 @@ studio: $(VENV)/studio
 
 test: $(VENV)/dev
 	@$(BIN)/python -m pytest -n auto --dist worksteal --ignore-glob='*/test_spark_*' $(PYTEST)
-	@$(BIN)/python -m pytest -n0 $(wildcard tests/test_spark_*.py) $(PYTEST)
+	@$(BIN)/python -m pytest -n0 $(wildcard tests/engines/test_spark_*.py) $(PYTEST)
 
 # All examples of every property, and the lines that no test reaches; about three times as long. Then, with every index
 # checked: ten times the examples of properties about kernels, and random tables.
-ABOUT_KERNELS = $(filter-out $(COMPILING),$(shell grep -l 'shoal.kernels' tests/test_*.py))
-COMPILING := $(addprefix tests/test_,compiled.py faults.py kernel_bounds.py preparing.py)
+ABOUT_KERNELS = $(filter-out $(COMPILING),$(shell grep -l 'shoal.kernels' tests/*/test_*.py))
+COMPILING := tests/kernels/test_compiled.py tests/pipeline/test_faults.py tests/kernels/test_kernel_bounds.py tests/kernels/test_preparing.py
 test-thorough: $(VENV)/dev
-	@$(BIN)/python -m pytest -n0 --thorough $(wildcard tests/test_spark_*.py) $(PYTEST)
+	@$(BIN)/python -m pytest -n0 --thorough $(wildcard tests/engines/test_spark_*.py) $(PYTEST)
 	@$(BIN)/python -m pytest -n auto --dist worksteal --ignore-glob='*/test_spark_*' --thorough --cov --cov-report=term:skip-covered $(PYTEST)
 	@$(BIN)/python -m pytest -n auto --dist worksteal --bounds --thorough $(ABOUT_KERNELS) $(PYTEST)
 	@$(BIN)/python -m tests.fuzz.bounds --tables $(TABLES) --seed $(SEED)

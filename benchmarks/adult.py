@@ -27,9 +27,7 @@ def anonymize(folder, method, k, share):
     (folder / "policy.toml").write_text(policy() + f"[privacy]\nk = {k}\n[utility]\nsuppression = {share}\n")
     words = ["anonymize", adult_file(), "-p", folder / "policy.toml", "-o", folder / "out.csv"]
     words += ["--method", method, "--force", "--json"]
-    done = subprocess.run(
-        [sys.executable, "-m", "shoal.cli", *map(str, words)], capture_output=True, text=True
-    )
+    done = subprocess.run([sys.executable, "-m", "shoal", *map(str, words)], capture_output=True, text=True)
     if done.returncode:
         sys.exit(done.stderr)
     return json.loads(done.stdout)

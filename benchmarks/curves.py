@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from shoal.pages.drawing import GRID, INK, SERIES, SOFT, element, figure, standalone, text
+from shoal.documents.pages.svg import GRID, INK, SERIES, SOFT, element, figure, standalone, text
 
 PANEL, HEIGHT = 380, 300
 LEFT, RIGHT, TOP, BOTTOM = 56, 14, 34, 44

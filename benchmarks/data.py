@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from shoal import frames
-from shoal.samples import sample
-from shoal.table.encode import encode
-from shoal.table.plan import ColumnPlan
+from shoal import io
+from shoal.apps.samples import sample
+from shoal.coding.column_plan import ColumnPlan
+from shoal.coding.encode import encode
 
 DATA = Path(os.environ.get("SHOAL_DATA", "../shared/data"))
 SHIPPED = Path(sys.modules["shoal"].__file__).parent / "samples" / "data"
@@ -45,7 +45,7 @@ def adult(sensitive=()):
         ColumnPlan(name, "sensitive" if name in sensitive else "quasi", adult_file(name))
         for name in ADULT_COLUMNS
     ]
-    return encode(frames.read(adult_file()), plans)
+    return encode(io.read(adult_file()), plans)
 
 
 def _tree(name):

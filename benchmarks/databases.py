@@ -11,9 +11,9 @@ import time
 import polars as pl
 
 from shoal import DatabaseTable
-from shoal.anonymizing import anonymize_file
+from shoal.apps.samples import sample
+from shoal.pipeline.anonymize import anonymize_file
 from shoal.policy import Policy
-from shoal.samples import sample
 from tests.server import Server, programs, running
 
 COLUMNS = 8

@@ -15,10 +15,10 @@ import time
 from pathlib import Path
 
 from benchmarks.timing import head, seconds
-from shoal.anonymizing import anonymize_file
-from shoal.case import Case
+from shoal.apps.samples import sample
+from shoal.judging.case import Case
+from shoal.pipeline.anonymize import anonymize_file
 from shoal.policy import Policy
-from shoal.samples import sample
 
 ROWS = 30_000
 KS = (2, 5, 10)

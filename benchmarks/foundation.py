@@ -18,15 +18,15 @@ import polars as pl
 from benchmarks import peers
 from benchmarks.data import ADULT_COLUMNS, CENSUS_COLUMNS, adult, adult_file, census
 from benchmarks.timing import best, head, row, seconds
-from shoal import frames
+from shoal import io
+from shoal.apps.samples import sample
+from shoal.coding.column_plan import ColumnPlan
+from shoal.coding.encode import encode
+from shoal.judging.models import MODELS
+from shoal.judging.models.requirements import Requirements
 from shoal.methods.full_domain.full_domain import FullDomain
 from shoal.methods.partitioning.mondrian import Mondrian
-from shoal.models import MODELS
-from shoal.models.requirements import Requirements
-from shoal.run import Run
-from shoal.samples import sample
-from shoal.table.encode import encode
-from shoal.table.plan import ColumnPlan
+from shoal.support.run import Run
 
 OWN = {"column": 0, "column_name": "occupation"}
 EXTRA = {
@@ -93,7 +93,7 @@ def process(words, environment=None):
     """Wall time and peak memory of a whole process."""
     start = time.perf_counter()
     done = subprocess.run(
-        [sys.executable, "-m", "shoal.cli", *map(str, words)], capture_output=True, text=True, env=environment
+        [sys.executable, "-m", "shoal", *map(str, words)], capture_output=True, text=True, env=environment
     )
     taken = time.perf_counter() - start
     if done.returncode:
@@ -121,7 +121,7 @@ def processes(folder, large):
     if large:
         source, target = folder / "census.parquet", folder / "out.parquet"
         data = sample("census", 10_000_000)
-        frames.write(data, source)
+        io.write(data, source)
         plain, _ = best(lambda: pl.read_parquet(source).write_parquet(target), 1)
         del data
         roles = ["--quasi", ",".join(CENSUS_COLUMNS), "--sensitive", "salary", "--k", "5", "--force"]

@@ -11,12 +11,12 @@ import time
 import polars as pl
 
 from benchmarks.data import adult, census
-from shoal.linking.evidence import Evidence
+from shoal.judging.linking.evidence import Evidence
+from shoal.judging.models import MODELS
+from shoal.judging.models.requirements import Requirements
 from shoal.methods.full_domain.full_domain import FullDomain
 from shoal.methods.full_domain.incognito import Incognito
-from shoal.models import MODELS
-from shoal.models.requirements import Requirements
-from shoal.run import Run
+from shoal.support.run import Run
 
 
 def measure(label, table, requirements, method=FullDomain, times=7):
@@ -88,5 +88,5 @@ def main(rows):
 
 
 if __name__ == "__main__":
-    MEASURE = __import__("shoal.measures", fromlist=["MEASURES"]).MEASURES["lm"]()
+    MEASURE = __import__("shoal.judging.measures", fromlist=["MEASURES"]).MEASURES["lm"]()
     main(int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000)

@@ -9,12 +9,12 @@ import time
 
 from benchmarks.data import adult, census
 from benchmarks.timing import best, seconds
+from shoal.judging.models import MODELS
+from shoal.judging.models.k_anonymity import KAnonymity
+from shoal.judging.models.requirements import Requirements
 from shoal.methods.full_domain.full_domain import FullDomain
 from shoal.methods.partitioning.mondrian import Mondrian
-from shoal.models import MODELS
-from shoal.models.k_anonymity import KAnonymity
-from shoal.models.requirements import Requirements
-from shoal.run import Run
+from shoal.support.run import Run
 
 MILLION = 1_000_000
 

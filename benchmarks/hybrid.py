@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from benchmarks.data import adult, census
 from benchmarks.timing import best, head, row, seconds
+from shoal.judging.models import MODELS
+from shoal.judging.models.requirements import Requirements
 from shoal.methods import METHODS
 from shoal.methods.relocating.relocation import VARIANTS
-from shoal.models import MODELS
-from shoal.models.requirements import Requirements
-from shoal.run import Run
+from shoal.support.run import Run
 
 K, BUDGET = 10, 0.01
 

@@ -53,7 +53,7 @@ def main():
             hierarchies={name: adult_file(name).resolve() for name in ADULT_COLUMNS},
         )
         with tempfile.TemporaryDirectory() as folder:
-            from shoal.anonymizing import anonymize_file
+            from shoal.pipeline.anonymize import anonymize_file
 
             path = Path(folder) / "release.csv"
             result = anonymize_file(adult_file(), policy, path)

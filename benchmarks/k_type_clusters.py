@@ -15,16 +15,16 @@ from types import SimpleNamespace
 from benchmarks.data import ADULT_COLUMNS, adult, adult_file, census
 from benchmarks.k_type_notions import best
 from benchmarks.timing import head, row, seconds
-from shoal import frames
-from shoal.linking.evidence import Evidence
-from shoal.measures import MEASURES
+from shoal import io
+from shoal.coding.column_plan import ColumnPlan
+from shoal.coding.encode import encode
+from shoal.judging.linking.evidence import Evidence
+from shoal.judging.measures import MEASURES
+from shoal.judging.models.k_anonymity import KAnonymity
+from shoal.judging.models.requirements import Requirements
 from shoal.methods import METHODS
 from shoal.methods.clustering import improvement, local_moves
-from shoal.models.k_anonymity import KAnonymity
-from shoal.models.requirements import Requirements
-from shoal.run import Run
-from shoal.table.encode import encode
-from shoal.table.plan import ColumnPlan
+from shoal.support.run import Run
 
 TIMED = (
     ("lm", 5, "0.6 s"),
@@ -79,7 +79,7 @@ def main():
         measured("modified, Adult", table, "agglomerative", k, measure, "", modified=True, improve=False)
         measured("forest, Adult", table, "forest", k, measure, "")
     improvements(table)
-    plain = encode(frames.read(adult_file()), [ColumnPlan(name, "quasi") for name in ADULT_COLUMNS])
+    plain = encode(io.read(adult_file()), [ColumnPlan(name, "quasi") for name in ADULT_COLUMNS])
     for k, target in FREE:
         # What an analyst without hierarchies gets: classes that list their values, and ranges of ages.
         measured("value sets, lexicographic, Adult", plain, "lexicographic", k, "gcp", target, show="sets")

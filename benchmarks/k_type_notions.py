@@ -13,13 +13,13 @@ import numpy as np
 
 from benchmarks.data import adult, census
 from benchmarks.timing import head, row, seconds
-from shoal.linking.evidence import Evidence
-from shoal.measures import MEASURES
+from shoal.judging.linking.evidence import Evidence
+from shoal.judging.measures import MEASURES
+from shoal.judging.models.k_type import KK, GlobalOneK, KOne
+from shoal.judging.models.requirements import Requirements
 from shoal.methods import METHODS
-from shoal.models.k_type import KK, GlobalOneK, KOne
-from shoal.models.requirements import Requirements
 from shoal.release.published import Published
-from shoal.run import Run
+from shoal.support.run import Run
 
 GIVES = {"nearest": KOne, "expansion": KOne, "k-k": KK, "global-1-k": GlobalOneK}
 CELLS = ("k-k", "global-1-k")

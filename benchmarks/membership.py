@@ -13,14 +13,14 @@ import numpy as np
 
 from benchmarks.data import adult
 from benchmarks.timing import head, row, seconds
-from shoal.attacks.membership import Membership
-from shoal.linking.evidence import Evidence
-from shoal.membership.chances import MOST_STATES, membership
+from shoal.judging.attacks.membership import Membership
+from shoal.judging.linking.evidence import Evidence
+from shoal.judging.membership.chances import MOST_STATES, membership
+from shoal.judging.models.delta_presence import DeltaPresence
+from shoal.judging.models.k_anonymity import KAnonymity
+from shoal.judging.models.requirements import Requirements
 from shoal.methods import METHODS
-from shoal.models.delta_presence import DeltaPresence
-from shoal.models.k_anonymity import KAnonymity
-from shoal.models.requirements import Requirements
-from shoal.run import Run
+from shoal.support.run import Run
 
 TRIED = 20
 """Buckets of each kind."""

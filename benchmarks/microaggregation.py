@@ -16,13 +16,13 @@ import polars as pl
 
 from benchmarks.data import adult, census
 from benchmarks.timing import head, seconds
-from shoal import frames
+from shoal import io
+from shoal.coding.column_plan import ColumnPlan
+from shoal.coding.encode import encode
+from shoal.judging.models import MODELS
+from shoal.judging.models.requirements import Requirements
 from shoal.methods import METHODS
-from shoal.models import MODELS
-from shoal.models.requirements import Requirements
-from shoal.run import Run
-from shoal.table.encode import encode
-from shoal.table.plan import ColumnPlan
+from shoal.support.run import Run
 
 REPORTED = {3: 16.93, 5: 22.46, 10: 33.19}
 """k -> percent of the variance that MDAV is said to lose on the Tarragona set; not checked against the papers."""
@@ -41,7 +41,7 @@ def companies(rows=834, columns=13, seed=7):
 
 
 def coded(frame):
-    return encode(frames.read(frame), [ColumnPlan(name, "quasi", None) for name in frame.columns])
+    return encode(io.read(frame), [ColumnPlan(name, "quasi", None) for name in frame.columns])
 
 
 def made(table, k, method="microaggregation", **options):

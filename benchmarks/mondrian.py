@@ -10,12 +10,12 @@ import polars as pl
 
 from benchmarks.data import adult, census
 from benchmarks.timing import best, head, row, seconds
-from shoal.hierarchy import build
+from shoal.coding.hierarchy import build
+from shoal.judging.models import MODELS
+from shoal.judging.models.k_anonymity import KAnonymity
+from shoal.judging.models.requirements import Requirements
 from shoal.methods.partitioning.mondrian import Mondrian
-from shoal.models import MODELS
-from shoal.models.k_anonymity import KAnonymity
-from shoal.models.requirements import Requirements
-from shoal.run import Run
+from shoal.support.run import Run
 
 
 def without_trees(table):

@@ -13,8 +13,8 @@ import numpy as np
 import polars as pl
 
 from benchmarks.timing import head, seconds
-from shoal.network.anonymize import anonymize_network
-from shoal.network.attacks import degree_candidates
+from shoal.network.anonymize_network import anonymize_network
+from shoal.network.structure_attacks import degree_candidates
 
 
 def barabasi_albert(nodes, links, random):

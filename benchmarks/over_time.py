@@ -14,8 +14,8 @@ from pathlib import Path
 
 import shoal
 from benchmarks.timing import head
+from shoal.apps.samples import sample
 from shoal.policy import Policy
-from shoal.samples import sample
 
 SIZES = (20_000, 100_000)
 ADVERSARIES = ("some", "members")

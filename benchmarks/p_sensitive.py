@@ -11,14 +11,14 @@ import polars as pl
 
 from benchmarks.data import ADULT_COLUMNS, SHIPPED, adult_file, census
 from benchmarks.timing import best, head, row, seconds
+from shoal.apps.samples import sample
+from shoal.coding.column_plan import ColumnPlan
+from shoal.coding.encode import encode
+from shoal.judging.models.k_anonymity import KAnonymity
+from shoal.judging.models.p_sensitive import PSensitive
+from shoal.judging.models.requirements import Requirements
 from shoal.methods import METHODS
-from shoal.models.k_anonymity import KAnonymity
-from shoal.models.p_sensitive import PSensitive
-from shoal.models.requirements import Requirements
-from shoal.run import Run
-from shoal.samples import sample
-from shoal.table.encode import encode
-from shoal.table.plan import ColumnPlan
+from shoal.support.run import Run
 
 SECRETS = ("education", "education-num", "occupation")
 

@@ -14,13 +14,13 @@ import numpy as np
 
 from benchmarks.data import census
 from benchmarks.timing import head
+from shoal.judging.models import MODELS
+from shoal.judging.models.k_anonymity import KAnonymity
+from shoal.judging.models.requirements import Requirements
 from shoal.methods import METHODS
-from shoal.methods.losses import losses_of
+from shoal.methods.loss_tables import losses_of
 from shoal.methods.parts import divided
-from shoal.models import MODELS
-from shoal.models.k_anonymity import KAnonymity
-from shoal.models.requirements import Requirements
-from shoal.run import Division, Run
+from shoal.support.run import Division, Run
 
 K = 5
 WORK = {

@@ -13,14 +13,14 @@ import time
 import numpy as np
 
 from benchmarks.timing import head, row, seconds
-from shoal import frames
-from shoal.linking.evidence import Evidence
-from shoal.measures import MEASURES
+from shoal import io
+from shoal.apps.samples import sample
+from shoal.judging.linking.evidence import Evidence
+from shoal.judging.measures import MEASURES
 from shoal.methods.partitioning.mondrian import Mondrian
 from shoal.policy import Policy
-from shoal.policy.encoding import encode_with_population
-from shoal.run import Run
-from shoal.samples import sample
+from shoal.policy.encode_table import encode_with_population
+from shoal.support.run import Run
 
 K = 5
 TIMES = 3
@@ -59,7 +59,7 @@ def main():
     table = sample("visits", rows)
     policies = {"rows": policy("identifier"), "people": policy("person")}
     coded = {
-        name: encode_with_population(frames.read(table, one.read_options()), one)
+        name: encode_with_population(io.read(table, one.read_options()), one)
         for name, one in policies.items()
     }
     person = coded["people"].person

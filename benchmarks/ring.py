@@ -14,13 +14,13 @@ import numpy as np
 
 from benchmarks.data import CENSUS_COLUMNS, census
 from benchmarks.timing import best, head, row, seconds
+from shoal.apps.samples import sample
+from shoal.judging.models import MODELS
+from shoal.judging.models.requirements import Requirements
 from shoal.kernels.assignment import draw_assignments
 from shoal.methods.cells.ring import Ring, stream
 from shoal.methods.partitioning.ordered import Hilbert, Lexicographic
-from shoal.models import MODELS
-from shoal.models.requirements import Requirements
-from shoal.run import Run
-from shoal.samples import sample
+from shoal.support.run import Run
 
 KS = (10, 20, 50, 100, 200, 500, 1000)
 
@@ -83,9 +83,7 @@ def whole_process(rows=10_000_000, columns=5):
         (place / "policy.toml").write_text(POLICY + "\n".join(lines))
         start = time.perf_counter()
         command = ["anonymize", "in.parquet", "-p", "policy.toml", "-o", "out.parquet", "--json"]
-        subprocess.run(
-            [sys.executable, "-m", "shoal.cli", *command], cwd=place, check=True, capture_output=True
-        )
+        subprocess.run([sys.executable, "-m", "shoal", *command], cwd=place, check=True, capture_output=True)
         taken = time.perf_counter() - start
     memory = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 2**20
     row(

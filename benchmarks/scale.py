@@ -22,7 +22,7 @@ from pathlib import Path
 from benchmarks.data import CENSUS_COLUMNS
 from benchmarks.timing import head, seconds
 
-SHOAL = [sys.executable, "-m", "shoal.cli"]
+SHOAL = [sys.executable, "-m", "shoal"]
 ROLES = ["--quasi", ",".join(CENSUS_COLUMNS), "--sensitive", "salary", "--k", "5"]
 PLAIN = "import sys, polars; polars.read_parquet(sys.argv[1]).write_parquet(sys.argv[2])"
 STREAMED = "import sys, polars; polars.scan_parquet(sys.argv[1]).sink_parquet(sys.argv[2])"

@@ -36,7 +36,7 @@ def sample(folder: Path, rows: int) -> tuple[Path, Path]:
     if not data.exists():
         words = ["sample", "census", "--rows", str(rows), "-o", str(data), "--seed", "1", "--force"]
         subprocess.run(
-            [sys.executable, "-m", "shoal.cli", *words], check=True, stdout=subprocess.DEVNULL, cwd=folder
+            [sys.executable, "-m", "shoal", *words], check=True, stdout=subprocess.DEVNULL, cwd=folder
         )
     return data, folder / "census.toml"
 
@@ -111,7 +111,7 @@ def locally(data: Path, policy: Path, out: Path, method: str) -> tuple[float, fl
         "--force",
         "--json",
     ]
-    process = subprocess.Popen([sys.executable, "-m", "shoal.cli", *words], stdout=subprocess.DEVNULL)
+    process = subprocess.Popen([sys.executable, "-m", "shoal", *words], stdout=subprocess.DEVNULL)
     with Watch([process.pid]) as memory:
         assert process.wait() == 0
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -153,7 +153,7 @@ def both(
     folder: Path, session, workers: list[int], rows: int, method: str, found: list[dict[str, float]]
 ) -> list[str]:
     """A line of the table: one table by both engines. Its figures go to `found`."""
-    from shoal.anonymizing import anonymize_file
+    from shoal.pipeline.anonymize import anonymize_file
     from shoal.policy import Policy
 
     data, policy = sample(folder, rows)
@@ -202,7 +202,7 @@ def plot(found: list[dict[str, float]], place: Path) -> None:
 
 def warm(folder: Path) -> None:
     """Start the workers and load the kernels, which every table would pay once."""
-    from shoal.anonymizing import anonymize_file
+    from shoal.pipeline.anonymize import anonymize_file
     from shoal.policy import Policy
 
     data, policy = sample(folder, 2000)

@@ -14,9 +14,9 @@ import polars as pl
 import shoal
 from benchmarks.data import adult_file
 from benchmarks.timing import head
+from shoal.apps.samples import SAMPLES, sample
 from shoal.policy import Policy
-from shoal.samples import SAMPLES, sample
-from shoal.suggesting.bands import even_widths
+from shoal.policy.suggestions.number_bands import even_widths
 
 ROWS = 10_000
 
@@ -53,7 +53,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for name, path in tables(Path(folder)):
             policy = shoal.suggest(path)
-            data = shoal.frames.read(path, policy.read_options()).data
+            data = shoal.io.read(path, policy.read_options()).data
             losses = [
                 shoal.anonymize(path, own, seed=1).measures["lm"]
                 for own in (with_widths(policy, data), policy)

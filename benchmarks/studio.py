@@ -21,7 +21,7 @@ from pathlib import Path
 import httpx
 
 from benchmarks.timing import head, row, seconds
-from shoal.samples import sample
+from shoal.apps.samples import sample
 
 HERE = Path(__file__).parents[1]
 
@@ -63,7 +63,7 @@ def main():
         sample("census", rows).write_csv(data)
         start = time.perf_counter()
         process = subprocess.Popen(
-            [sys.executable, "-m", "shoal.cli", "studio", str(data), "--no-browser"],
+            [sys.executable, "-m", "shoal", "studio", str(data), "--no-browser"],
             cwd=HERE, env={**os.environ, "PYTHONPATH": str(HERE)}, stdout=subprocess.PIPE, text=True,
         )  # fmt: skip
         try:

@@ -23,7 +23,7 @@ def process(checkout, words):
     """Wall time, processor time and peak memory of a whole process, those that it starts included."""
     start = time.perf_counter()
     running = subprocess.Popen(
-        [sys.executable, "-m", "shoal.cli", *map(str, words)],
+        [sys.executable, "-m", "shoal", *map(str, words)],
         cwd=checkout, env={**os.environ, "PYTHONPATH": str(checkout)}, stdout=subprocess.DEVNULL,
     )  # fmt: skip
     _, status, used = os.wait4(running.pid, 0)

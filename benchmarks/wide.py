@@ -9,12 +9,12 @@ import sys
 import time
 
 from benchmarks.data import adult, wide
+from shoal.judging.models import MODELS
+from shoal.judging.models.requirements import Requirements
 from shoal.methods.full_domain.full_domain import FullDomain
 from shoal.methods.full_domain.lattice import mappings_of
 from shoal.methods.full_domain.wide import WideSearch
-from shoal.models import MODELS
-from shoal.models.requirements import Requirements
-from shoal.run import Run
+from shoal.support.run import Run
 
 
 def measure(label, table, suppression, seconds):

@@ -15,7 +15,8 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from shoal.cli import main, show
+from shoal.apps.cli import main
+from shoal.apps.cli import terminal as show
 
 IMAGES = Path(__file__).parent / "images"
 

@@ -16,17 +16,17 @@ from scipy.special import stdtrit
 
 from benchmarks.data import adult, census
 from experiments.drawing import panels, saved
-from shoal.attacks.statistical import Statistical
+from shoal.judging.attacks.statistical import Statistical
+from shoal.judging.linking.evidence import Evidence
+from shoal.judging.measures.cell_losses import Lm
+from shoal.judging.measures.count_queries import QueryError
+from shoal.judging.models.k_anonymity import KAnonymity
+from shoal.judging.models.requirements import Requirements
 from shoal.kernels.grouping import distinct
-from shoal.linking.evidence import Evidence
-from shoal.measures.cells import Lm
-from shoal.measures.queries import QueryError
 from shoal.methods import METHODS
 from shoal.methods.relocating.relocation import DRAWN, VARIANTS
-from shoal.models.k_anonymity import KAnonymity
-from shoal.models.requirements import Requirements
 from shoal.release.published import Published
-from shoal.run import Run
+from shoal.support.run import Run
 
 HERE = Path(__file__).parent
 SIZES = (5, 10, 25, 50, 100)

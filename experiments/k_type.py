@@ -16,16 +16,16 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from shoal.measures import MEASURES
+from shoal.coding.column_plan import ColumnPlan
+from shoal.coding.encode import encode
+from shoal.judging.measures import MEASURES
+from shoal.judging.models import MODELS
+from shoal.judging.models.k_anonymity import KAnonymity
+from shoal.judging.models.requirements import Requirements
 from shoal.methods import METHODS
+from shoal.methods.clustering.agglomeration import DISTANCES
 from shoal.methods.clustering.lower_bound import lower_bound
-from shoal.methods.clustering.merging import DISTANCES
-from shoal.models import MODELS
-from shoal.models.k_anonymity import KAnonymity
-from shoal.models.requirements import Requirements
-from shoal.run import Run
-from shoal.table.encode import encode
-from shoal.table.plan import ColumnPlan
+from shoal.support.run import Run
 
 DATA = Path(os.environ.get("SHOAL_DATA", Path(__file__).parent.parent.parent / "shared" / "data"))
 KS = (5, 10, 15, 20)

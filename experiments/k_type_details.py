@@ -17,12 +17,12 @@ import numpy as np
 from experiments.claims.pages import verdict
 from experiments.drawing import panels, saved
 from experiments.k_type import DATA, KS, adult, art, cmc, loss
+from shoal.judging.models import MODELS
+from shoal.judging.models.k_anonymity import KAnonymity
+from shoal.judging.models.requirements import Requirements
 from shoal.methods import METHODS
-from shoal.methods.clustering.merging import DISTANCES
-from shoal.models import MODELS
-from shoal.models.k_anonymity import KAnonymity
-from shoal.models.requirements import Requirements
-from shoal.run import Run
+from shoal.methods.clustering.agglomeration import DISTANCES
+from shoal.support.run import Run
 
 HERE = Path(__file__).parent
 NUMBERS = {"growth": "(8)", "difference": "(9)", "logarithm": "(10)", "ratio": "(11)"}

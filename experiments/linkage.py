@@ -13,12 +13,12 @@ import numpy as np
 
 from benchmarks.data import adult
 from benchmarks.k_type_notions import published
-from shoal.attacks.linkage import Linkage
-from shoal.measures import MEASURES
+from shoal.judging.attacks.linkage import Linkage
+from shoal.judging.measures import MEASURES
+from shoal.judging.models.k_type import KK, GlobalOneK, KOne
+from shoal.judging.models.requirements import Requirements
 from shoal.methods import METHODS
-from shoal.models.k_type import KK, GlobalOneK, KOne
-from shoal.models.requirements import Requirements
-from shoal.run import Run
+from shoal.support.run import Run
 
 RELEASES = (
     ("mondrian", "mondrian", {}, GlobalOneK),

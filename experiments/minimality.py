@@ -18,16 +18,16 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from shoal.attacks.possible_releases import outcomes
+from shoal.coding.column_plan import ColumnPlan
+from shoal.coding.encode import encode
 from shoal.errors import InfeasibleError, LimitError
+from shoal.judging.attacks.possible_releases import outcomes
+from shoal.judging.models.k_anonymity import KAnonymity
+from shoal.judging.models.l_diversity import ProbabilisticDiversity
+from shoal.judging.models.probabilistic_k import CandidateDiversity, ProbabilisticK
+from shoal.judging.models.requirements import Requirements
 from shoal.methods import METHODS
-from shoal.models.k_anonymity import KAnonymity
-from shoal.models.l_diversity import ProbabilisticDiversity
-from shoal.models.probabilistic_k import CandidateDiversity, ProbabilisticK
-from shoal.models.requirements import Requirements
-from shoal.run import Run
-from shoal.table.encode import encode
-from shoal.table.plan import ColumnPlan
+from shoal.support.run import Run
 
 TOLERANCE = 0.01
 """Rings with three or more choices are drawn 400,000 times, so their probabilities are not exact."""

@@ -18,23 +18,23 @@ from numba import njit
 from scipy.stats import chisquare
 
 from experiments.drawing import panels, saved
-from shoal import frames
-from shoal.attacks import ATTACKS
-from shoal.attacks.rerun import rerun, true_classes
+from shoal import io
+from shoal.apps.samples import sample
+from shoal.coding.column_plan import ColumnPlan
+from shoal.coding.encode import encode
 from shoal.errors import InfeasibleError
+from shoal.judging.attacks import ATTACKS
+from shoal.judging.attacks.rerun import rerun, true_classes
+from shoal.judging.linking.evidence import Evidence
+from shoal.judging.models import MODELS
+from shoal.judging.models.requirements import Requirements
 from shoal.kernels.assignment import draw_assignments
-from shoal.linking.evidence import Evidence
 from shoal.methods.cells import ring
 from shoal.methods.cells.ring import Ring, stream
 from shoal.methods.partitioning.ordered import Hilbert, Lexicographic
 from shoal.methods.partitioning.partition import Partition, hilbert_partition
 from shoal.methods.partitioning.windows import group_losses, homogeneous
-from shoal.models import MODELS
-from shoal.models.requirements import Requirements
-from shoal.run import Run
-from shoal.samples import sample
-from shoal.table.encode import encode
-from shoal.table.plan import ColumnPlan
+from shoal.support.run import Run
 
 HERE = Path(__file__).parent
 DATA = Path(os.environ.get("SHOAL_DATA", HERE.parent.parent / "shared" / "data"))
@@ -81,7 +81,7 @@ Census, n = 100K; the sensitive column is the occupation. HS is greedy as in the
 next l rows with different values, as long as the rest stays diverse. *NH, mondrian* takes its groups from Mondrian.
 Each ring only holds rows with different occupations, so all candidate rows of a person show different ones. In the
 arrangement of the paper, any l neighbours of a ring differ but values repeat farther on. It loses less and is not safe
-for l of 3 and more: tests/test_ring.py has a ring of six in which two people's values are certain.
+for l of 3 and more: tests/methods/test_ring.py has a ring of six in which two people's values are certain.
 """.splitlines()
 DRAWS = """## Draws of the assignment
 
@@ -125,7 +125,7 @@ def adult(columns=4):
         ColumnPlan(name, "quasi", None if name == "age" else folder / f"adult_hierarchy_{name}.csv")
         for name in ADULT[:columns]
     ]
-    return encode(frames.read(folder / "adult.csv"), plans)
+    return encode(io.read(folder / "adult.csv"), plans)
 
 
 def asked(method, k, l=None):  # noqa: E741
@@ -163,7 +163,7 @@ def timed(table, made):
 def numbered(table):
     """The same rows with the values of each column as numbers, in the order of its tree, and without trees."""
     columns = {a.name: table.codes[:, j].astype(np.int64) for j, a in enumerate(table.attributes)}
-    return encode(frames.read(pl.DataFrame(columns)), [ColumnPlan(name, "quasi", None) for name in columns])
+    return encode(io.read(pl.DataFrame(columns)), [ColumnPlan(name, "quasi", None) for name in columns])
 
 
 def as_in_the_paper(table, k):

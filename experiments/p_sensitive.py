@@ -16,22 +16,22 @@ import polars as pl
 
 from experiments.drawing import panels, saved
 from experiments.four_steps import costs, four_steps
-from shoal.attacks.attribute_disclosure import AttributeDisclosure
+from shoal.coding.column_plan import ColumnPlan
+from shoal.coding.encode import encode
 from shoal.errors import InfeasibleError
-from shoal.linking.evidence import Evidence
-from shoal.measures import MEASURES
+from shoal.judging.attacks.attribute_disclosure import AttributeDisclosure
+from shoal.judging.linking.evidence import Evidence
+from shoal.judging.measures import MEASURES
+from shoal.judging.models.alpha_k import AlphaK
+from shoal.judging.models.demands import demands_of, outlook
+from shoal.judging.models.extended_p import ExtendedPSensitive
+from shoal.judging.models.feasibility import left_out, reasons_against, unserved
+from shoal.judging.models.k_anonymity import KAnonymity
+from shoal.judging.models.l_diversity import DistinctDiversity
+from shoal.judging.models.p_sensitive import PSensitive
+from shoal.judging.models.requirements import Requirements
 from shoal.methods import METHODS
-from shoal.models.alpha_k import AlphaK
-from shoal.models.demands import demands_of, outlook
-from shoal.models.extended_p import ExtendedPSensitive
-from shoal.models.feasibility import left_out, reasons_against, unserved
-from shoal.models.k_anonymity import KAnonymity
-from shoal.models.l_diversity import DistinctDiversity
-from shoal.models.p_sensitive import PSensitive
-from shoal.models.requirements import Requirements
-from shoal.run import Run
-from shoal.table.encode import encode
-from shoal.table.plan import ColumnPlan
+from shoal.support.run import Run
 
 HERE = Path(__file__).parent
 DATA = Path(os.environ.get("SHOAL_DATA", HERE.parent.parent / "shared" / "data"))

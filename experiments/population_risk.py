@@ -13,10 +13,10 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.data import ADULT_COLUMNS, adult, census
+from shoal.judging.linking.individual_risk import individual_risk
+from shoal.judging.linking.suda import singling_out
+from shoal.judging.linking.uniqueness import ESTIMATORS, estimated
 from shoal.kernels.grouping import distinct
-from shoal.linking.individual import individual_risk
-from shoal.linking.singling_out import singling_out
-from shoal.linking.uniqueness import ESTIMATORS, estimated
 
 PEOPLE = 100_000
 FRACTIONS = (0.01, 0.05, 0.1, 0.5)

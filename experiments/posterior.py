@@ -13,14 +13,14 @@ import time
 from pathlib import Path
 
 from experiments.k_type import adult, art
-from shoal.attacks.linkage import Linkage
-from shoal.linking.evidence import Evidence
-from shoal.measures import MEASURES
+from shoal.judging.attacks.linkage import Linkage
+from shoal.judging.linking.evidence import Evidence
+from shoal.judging.measures import MEASURES
+from shoal.judging.models import MODELS
+from shoal.judging.models.k_anonymity import KAnonymity
+from shoal.judging.models.requirements import Requirements
 from shoal.methods import METHODS
-from shoal.models import MODELS
-from shoal.models.k_anonymity import KAnonymity
-from shoal.models.requirements import Requirements
-from shoal.run import Run
+from shoal.support.run import Run
 
 RELEASES = (
     ("k-anonymity (agglomerative, not improved)", "agglomerative", {"improve": False}, None),

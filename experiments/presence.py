@@ -17,7 +17,7 @@ from benchmarks.membership import population
 from experiments import presence_text as text
 from experiments import presence_trials as trials
 from experiments.presence_plots import plotted
-from shoal.attacks.membership import Membership
+from shoal.judging.attacks.membership import Membership
 
 
 def main():

@@ -22,8 +22,8 @@ from experiments.presence_trials import (
     attacked_by_definition,
 )
 from experiments.presence_words import against_k_words, words
+from shoal.coding import CodedTable
 from shoal.methods.permuting.permute_generalize import MOST_STATES
-from shoal.table import CodedTable
 
 
 @dataclass(frozen=True)

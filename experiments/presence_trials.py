@@ -8,17 +8,17 @@ from dataclasses import replace
 import numpy as np
 
 from shoal.errors import InfeasibleError
+from shoal.judging.linking.evidence import Evidence
+from shoal.judging.measures import MEASURES
+from shoal.judging.membership.presence_chances import presence
+from shoal.judging.models.delta_presence import SLACK, DeltaPresence
+from shoal.judging.models.k_anonymity import KAnonymity
+from shoal.judging.models.requirements import Requirements
 from shoal.kernels.grouping import distinct
-from shoal.linking.evidence import Evidence
-from shoal.measures import MEASURES
-from shoal.membership.presence import presence
 from shoal.methods import METHODS
 from shoal.methods.presence.mpalm import MPALM
-from shoal.models.delta_presence import SLACK, DeltaPresence
-from shoal.models.k_anonymity import KAnonymity
-from shoal.models.requirements import Requirements
 from shoal.release import Release
-from shoal.run import Run
+from shoal.support.run import Run
 
 SIZES = (2, 4, 8, 16, 32)
 GROUPS = (("native-country", "race"), ("workclass", "occupation", "salary-class"))

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shoal.registry import imported_late
+from shoal.support.registry import imported_late
 
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from shoal.anonymizing import anonymize
-    from shoal.assessing import Assessment, assess
-    from shoal.attacking import attack
-    from shoal.attacks import Exposure
-    from shoal.auditing import audit
-    from shoal.codebooks.codebook import codebook
-    from shoal.comparing import Comparison
-    from shoal.comparing.compare import compare
+    from shoal.documents.codebook.describe import codebook
+    from shoal.documents.evidence.check_pack import check_evidence
+    from shoal.documents.evidence.pack import evidence
+    from shoal.documents.report.report import Report, report
     from shoal.errors import (
         DataError,
         HierarchyError,
@@ -27,31 +23,35 @@ if TYPE_CHECKING:
         ShoalError,
         ViolationError,
     )
-    from shoal.explaining import Explanation
-    from shoal.explaining.explain import explain
-    from shoal.frames.databases import DatabaseTable
-    from shoal.network.anonymize import NetworkResult, anonymize_network
-    from shoal.network.judging import audit_network
-    from shoal.packs.checking import check_evidence
-    from shoal.packs.pack import evidence
+    from shoal.io.databases import DatabaseTable
+    from shoal.judging.attacks import Exposure
+    from shoal.network.anonymize_network import NetworkResult, anonymize_network
+    from shoal.network.judge_network import audit_network
+    from shoal.pipeline.anonymize import anonymize
+    from shoal.pipeline.assess import Assessment, assess
+    from shoal.pipeline.attack import attack
+    from shoal.pipeline.audit import audit
+    from shoal.pipeline.comparison import Comparison
+    from shoal.pipeline.comparison.compare import compare
+    from shoal.pipeline.explanation import Explanation
+    from shoal.pipeline.explanation.explain import explain
     from shoal.policy import Policy
+    from shoal.policy.suggestions import suggest
     from shoal.release import Release
     from shoal.release.results import Audit, Result
-    from shoal.reporting.report import Report, report
-    from shoal.suggesting import suggest
 
 # Late, so that `import shoal` and `shoal --help` cost nothing.
 __getattr__ = imported_late(
     __name__,
     {
-        "anonymizing": ("anonymize",),
-        "assessing": ("Assessment", "assess"),
-        "attacking": ("attack",),
-        "attacks": ("Exposure",),
-        "auditing": ("audit",),
-        "codebooks.codebook": ("codebook",),
-        "comparing": ("Comparison",),
-        "comparing.compare": ("compare",),
+        "pipeline.anonymize": ("anonymize",),
+        "pipeline.assess": ("Assessment", "assess"),
+        "pipeline.attack": ("attack",),
+        "judging.attacks": ("Exposure",),
+        "pipeline.audit": ("audit",),
+        "documents.codebook.describe": ("codebook",),
+        "pipeline.comparison": ("Comparison",),
+        "pipeline.comparison.compare": ("compare",),
         "errors": (
             "DataError",
             "HierarchyError",
@@ -62,18 +62,18 @@ __getattr__ = imported_late(
             "ShoalError",
             "ViolationError",
         ),
-        "explaining": ("Explanation",),
-        "explaining.explain": ("explain",),
-        "frames.databases": ("DatabaseTable",),
-        "network.anonymize": ("NetworkResult", "anonymize_network"),
-        "network.judging": ("audit_network",),
-        "packs.checking": ("check_evidence",),
-        "packs.pack": ("evidence",),
+        "pipeline.explanation": ("Explanation",),
+        "pipeline.explanation.explain": ("explain",),
+        "io.databases": ("DatabaseTable",),
+        "network.anonymize_network": ("NetworkResult", "anonymize_network"),
+        "network.judge_network": ("audit_network",),
+        "documents.evidence.check_pack": ("check_evidence",),
+        "documents.evidence.pack": ("evidence",),
         "policy": ("Policy",),
         "release": ("Release",),
         "release.results": ("Audit", "Result"),
-        "reporting.report": ("Report", "report"),
-        "suggesting": ("suggest",),
+        "documents.report.report": ("Report", "report"),
+        "policy.suggestions": ("suggest",),
     },
 )
 

@@ -8,11 +8,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from shoal.linking.evidence import Evidence
-from shoal.measures import MEASURES, CellMeasure
-from shoal.models.base import GroupModel
+from shoal.coding.groups import group
+from shoal.judging.linking.evidence import Evidence
+from shoal.judging.measures import MEASURES, CellMeasure
+from shoal.judging.models.model import GroupModel
 from shoal.release.published import Published
-from shoal.table.groups import group
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,8 +19,8 @@ import numpy as np
 import polars as pl
 
 import shoal
-from shoal.anonymizing import encode_whole
-from shoal.frames import read
+from shoal.io import read
+from shoal.pipeline.anonymize import encode_whole
 
 Values = list[Any]
 

@@ -15,20 +15,20 @@ from pathlib import Path
 from typing import Any
 
 import shoal
+from shoal.apps.samples import sample
+from shoal.coding.column_plan import ColumnPlan
+from shoal.coding.encode import encode
 from shoal.errors import PolicyError, ShoalError
+from shoal.judging.models.k_anonymity import KAnonymity
+from shoal.judging.models.requirements import Requirements
 from shoal.kernels.preparing import LISTED, types_text
-from shoal.machine.parallel import PIECE
 from shoal.methods import METHODS, Method
 from shoal.methods.full_domain.search import Search
 from shoal.methods.partitioning.mondrian import Mondrian
-from shoal.models.k_anonymity import KAnonymity
-from shoal.models.requirements import Requirements
-from shoal.run import Run
-from shoal.samples import sample
-from shoal.table.encode import encode
-from shoal.table.plan import ColumnPlan
+from shoal.support.machine.threads import PIECE
+from shoal.support.run import Run
+from tests.methods.test_contract_methods import ANSWERS, ask
 from tests.sampled import CENSUS, DATA, PATIENTS
-from tests.test_contract_methods import ANSWERS, ask
 
 HOME = str(Path(shoal.__file__).parent)
 seen: dict[str, dict[str, set[str]]] = defaultdict(lambda: {"methods": set(), "types": set()})

@@ -12,15 +12,15 @@ import polars as pl
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from shoal.hierarchy import Hierarchy, Level
-from shoal.linking.evidence import Evidence
-from shoal.models import MODELS, GroupModel
-from shoal.models.k_anonymity import KAnonymity
-from shoal.models.keys import bounds
-from shoal.models.p_sensitive import PSensitive
+from shoal.coding import Attribute, CodedTable
+from shoal.coding.groups import Groups, Histograms
+from shoal.coding.hierarchy import Hierarchy, Level
+from shoal.judging.linking.evidence import Evidence
+from shoal.judging.models import MODELS, GroupModel
+from shoal.judging.models.k_anonymity import KAnonymity
+from shoal.judging.models.keys import bounds
+from shoal.judging.models.p_sensitive import PSensitive
 from shoal.release.published import Published
-from shoal.table import Attribute, CodedTable
-from shoal.table.groups import Groups, Histograms
 
 PLACE = {"column": 0, "column_name": "disease"}
 TREE = Hierarchy(

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 import shoal
-from shoal.samples import sample
+from shoal.apps.samples import sample
 from tests import outsider
 
 DATA = Path(shoal.__file__).parent / "samples" / "data"

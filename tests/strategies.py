@@ -6,8 +6,8 @@ import numpy as np
 import polars as pl
 from hypothesis import strategies as st
 
-from shoal.hierarchy import Hierarchy, Level
-from shoal.table import Attribute, CodedTable
+from shoal.coding import Attribute, CodedTable
+from shoal.coding.hierarchy import Hierarchy, Level
 
 
 def tiled(names):

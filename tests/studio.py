@@ -109,7 +109,7 @@ def visited(browser: Browser, folder: Path, *arguments: object, **context: Any) 
     """Start Studio in a folder, with the arguments of its command, and open its link in a new tab."""
     said = folder / "studio-stderr.txt"
     environment = {**os.environ, "PYTHONPATH": str(REPOSITORY), "SHOAL_DEBUG": "1"}
-    command = [sys.executable, "-m", "shoal.cli", "studio", *map(str, arguments), "--no-browser"]
+    command = [sys.executable, "-m", "shoal", "studio", *map(str, arguments), "--no-browser"]
     with said.open("w") as error:
         process = subprocess.Popen(
             command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=error, text=True

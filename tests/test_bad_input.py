@@ -18,10 +18,10 @@ import pytest
 from click.testing import CliRunner
 
 import shoal
-from shoal import frames
-from shoal.cli import main
+from shoal import io
+from shoal.apps.cli import main
+from shoal.coding.hierarchy import build
 from shoal.errors import DataError, HierarchyError, InfeasibleError, OutputError, PolicyError
-from shoal.hierarchy import build
 
 ROWS = 24
 SECRETS = [f"Zaphod-{i}" for i in range(ROWS)]
@@ -431,7 +431,7 @@ def test_widths_and_cuts_beyond_64_bits():
 
 
 def test_the_two_zeros_are_one_value():
-    codes, values = frames.factorize(pl.Series([0.0, -0.0, 1.0, None, float("nan"), -float("nan")]))
+    codes, values = io.factorize(pl.Series([0.0, -0.0, 1.0, None, float("nan"), -float("nan")]))
     assert codes[0] == codes[1]
     assert codes[4] == codes[5]
     assert len(values) == 4
@@ -481,7 +481,7 @@ def test_odd_values_make_a_release_that_its_audit_confirms(tmp_path, kind, role,
     names = {"quasi": ["group"], "sensitive": [], "plain": []}
     names[role] = [*names[role], "odd"]
     policy = shoal.Policy.from_keywords(**names, k=3)
-    from shoal.anonymizing import anonymize_file
+    from shoal.pipeline.anonymize import anonymize_file
 
     if (kind, role, output) in CANNOT:
         with pytest.raises(OutputError, match=r"column 'odd' .*; write .*Parquet \(\.parquet\).* instead"):
@@ -490,7 +490,7 @@ def test_odd_values_make_a_release_that_its_audit_confirms(tmp_path, kind, role,
         return
     result = anonymize_file(tmp_path / "in.parquet", policy, tmp_path / output)
     assert result.holds
-    written = frames.read(tmp_path / output).data
+    written = io.read(tmp_path / output).data
     assert "unused" not in (tmp_path / output).read_bytes().decode("latin-1")
     if role == "quasi":
         sizes = written.group_by("group", "odd").len()["len"]
@@ -520,7 +520,7 @@ def test_columns_without_single_values_are_refused_unless_they_stay_as_they_are(
             with pytest.raises(
                 OutputError, match=r"write Parquet \(\.parquet\) or Arrow IPC \(\.arrow\) instead"
             ):
-                frames.write(kept, tmp_path / name)
+                io.write(kept, tmp_path / name)
     assert not list(tmp_path.iterdir())
 
 
@@ -553,22 +553,22 @@ def test_odd_column_names_all_the_way(folder):
         assert result.exit_code == 0, result.stderr
         assert "\x1b[31m" not in result.stdout
     assert pl.read_parquet("out.parquet").columns == ODD_NAMES
-    assert frames.read(folder / "out.csv").columns == ODD_NAMES
+    assert io.read(folder / "out.csv").columns == ODD_NAMES
 
 
 def test_a_column_called_star_is_one_column(tmp_path):
     table = pl.DataFrame({"*": [1, 1, 2, 2], "b": ["x"] * 4})
     table.write_parquet(tmp_path / "in.parquet")
-    assert frames.read(tmp_path / "in.parquet").column("*").to_list() == [1, 1, 2, 2]
+    assert io.read(tmp_path / "in.parquet").column("*").to_list() == [1, 1, 2, 2]
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet", "jsonl", "xlsx"])
 def test_names_that_are_patterns_are_refused(folder, ending):
     table = pl.DataFrame({"^b.*$": ["x"] * 4, "bc": ["y"] * 4})
-    frames.write(table, folder / f"in.{ending}")
+    io.write(table, folder / f"in.{ending}")
     refused(folder, 3, "init", f"in.{ending}", says="rename '^b.*$'")
     with pytest.raises(DataError, match="cannot begin with"):
-        frames.read(table)
+        io.read(table)
 
 
 def test_index_columns_without_a_name_survive_pandas():
@@ -674,8 +674,8 @@ def test_audit_of_quasi_identifiers_that_are_no_text():
 
 def test_excel_keeps_what_its_numbers_cannot_hold(tmp_path, capfd):
     table = pl.DataFrame({"f": [1.5, INF, NAN], "i": [10**17 + 1, 2, 3], "empty": [None] * 3})
-    frames.write(table, tmp_path / "x.xlsx")
-    read = frames.read(tmp_path / "x.xlsx").data
+    io.write(table, tmp_path / "x.xlsx")
+    read = io.read(tmp_path / "x.xlsx").data
     assert read["f"].to_list() == ["1.5", "inf", "NaN"]
     assert read["i"].to_list() == ["100000000000000001", "2", "3"]
     assert capfd.readouterr().err == ""
@@ -778,7 +778,7 @@ def slow(self, file, **options):
     file.flush()
     time.sleep(60)
 pl.DataFrame.write_csv = slow
-from shoal.cli import main
+from shoal.apps.cli import main
 main(["anonymize", "in.parquet", "-o", "out.csv", "--quasi", "a", "--k", "2", "--force"])
 """
     pl.DataFrame({"a": [1, 1, 2, 2]}).write_parquet(tmp_path / "in.parquet")
@@ -803,7 +803,7 @@ def test_whole_command_line_with_warnings_as_errors_on_any_terminal(folder, enco
     environment = {**os.environ, "PYTHONWARNINGS": "error", "PYTHONIOENCODING": encoding}
     for words in (ANONYMIZE, ("audit", "out.csv", "-p", "policy.toml", "--original", "data.csv")):
         done = subprocess.run(
-            [sys.executable, "-m", "shoal.cli", *words],
+            [sys.executable, "-m", "shoal", *words],
             cwd=folder, env=environment, capture_output=True, text=True, check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
@@ -851,8 +851,8 @@ def test_a_measure_that_cannot_steer_a_network_is_refused():
 
 def test_leaves_of_a_tree_are_categories_for_a_learner_too():
     """Zip codes in a tree look like numbers, but 10 is not between 9 and 11."""
-    from shoal.measures.learning import _features
-    from shoal.table import Attribute
+    from shoal.coding import Attribute
+    from shoal.judging.measures.classification import _features
 
     values = pl.Series([9, 10, 11])
     codes = np.array([[0], [1], [2]], np.int32)

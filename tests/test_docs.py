@@ -11,11 +11,11 @@ import click
 import pytest
 
 import shoal
-from shoal.attacks import ATTACKS
-from shoal.cli import main
-from shoal.measures import MEASURES
+from shoal.apps.cli import main
+from shoal.judging.attacks import ATTACKS
+from shoal.judging.measures import MEASURES
+from shoal.judging.models import MODELS
 from shoal.methods import METHODS
-from shoal.models import MODELS
 from shoal.policy import json_schema
 
 DOCS = Path(__file__).parent.parent / "docs"

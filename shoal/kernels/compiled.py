@@ -42,7 +42,12 @@ from numba.core.serialize import dumps
 from numba.core.sigutils import normalize_signature
 from numba.misc.appdirs import AppDirs
 
-from shoal.machine.trusted_files import is_trusted_folder, make_own_folder, read_trusted, write_trusted
+from shoal.support.machine.trusted_files import (
+    is_trusted_folder,
+    make_own_folder,
+    read_trusted,
+    write_trusted,
+)
 
 try:
     import fcntl

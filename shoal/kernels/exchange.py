@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shoal.arrays import FloatVector, IntMatrix, IntVector, LongVector
 from shoal.kernels.compiled import njit
 from shoal.kernels.losses import GRAIN, PART, SIZE, lift, range_loss
+from shoal.support.arrays import FloatVector, IntMatrix, IntVector, LongVector
 
 LEAST_GAIN = 1e-9
 """Smaller gains are rounding errors."""

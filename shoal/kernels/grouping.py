@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.arrays import IntMatrix, IntVector, LongVector
 from shoal.kernels.compiled import njit
-from shoal.machine.parallel import PIECE, in_threads, processors
+from shoal.support.arrays import IntMatrix, IntVector, LongVector
+from shoal.support.machine.threads import PIECE, in_threads, processors
 
 AHEAD = 64
 """Rows that look for their number at a time."""

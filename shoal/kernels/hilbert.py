@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shoal.arrays import FloatVector
 from shoal.kernels.compiled import njit
 from shoal.kernels.losses import SIZE, START, range_loss
+from shoal.support.arrays import FloatVector
 
 RANGES, VALUES, BITS = range(3)
 """How a group loses: by its ranges, by the values that it lists, or by their entropy."""

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shoal.arrays import FloatVector, IntVector, LongMatrix
 from shoal.kernels.compiled import njit
+from shoal.support.arrays import FloatVector, IntVector, LongMatrix
 
 
 class Gains(NamedTuple):

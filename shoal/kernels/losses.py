@@ -1,6 +1,6 @@
 """The loss of a range of codes, the same for every kernel: one set of arrays, and one look-up.
 
-`shoal.methods.losses` makes the arrays. Losses are multiples of `GRAIN` and weighted so that a row that loses
+`shoal.methods.loss_tables` makes the arrays. Losses are multiples of `GRAIN` and weighted so that a row that loses
 everything in every column loses 1 (by LM). So their sums are exact in any order, and ties are ties.
 """
 
@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.arrays import FloatVector, IntVector
 from shoal.kernels.compiled import njit
+from shoal.support.arrays import FloatVector, IntVector
 
 GRAIN = 2.0**-20
 """Losses are multiples of it."""

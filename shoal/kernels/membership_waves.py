@@ -1,5 +1,5 @@
 """Counting the sets of people that are consistent with a bucket, by characteristic functions (see
-shoal/membership/waves.py).
+shoal/judging/membership/waves.py).
 
 Complex numbers are kept as rows of real and of imaginary parts, and waves of one axis next to each other, so that loops
 over waves become vector instructions.

@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shoal.arrays import FloatVector, IntVector, LongVector
 from shoal.kernels.compiled import njit
 from shoal.kernels.cuts import weigh
 from shoal.kernels.losses import SIZE, START, lift, range_loss
+from shoal.support.arrays import FloatVector, IntVector, LongVector
 
 SHOWN = 64
 """A side that is too small takes the best of this many rows of the other side."""

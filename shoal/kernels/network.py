@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shoal.arrays import IntMatrix, IntVector, LongVector
 from shoal.kernels.compiled import njit
 from shoal.kernels.losses import SIZE, START, widen
+from shoal.support.arrays import IntMatrix, IntVector, LongVector
 
 
 class Atoms(NamedTuple):

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shoal.arrays import FloatVector, IntMatrix, IntVector, LongVector
 from shoal.kernels.compiled import njit
 from shoal.kernels.losses import PART, START, range_loss, widen
+from shoal.support.arrays import FloatVector, IntMatrix, IntVector, LongVector
 
 MUST = 1 << 40
 """Score of a label that must be taken now, or its share of the remaining rows becomes too large."""

@@ -22,8 +22,8 @@ import numpy as np
 from numba import types
 
 from shoal.kernels.compiled import KernelCache
-from shoal.machine.ending import end_with_parent
-from shoal.machine.parallel import processors
+from shoal.support.machine.shutdown import end_with_parent
+from shoal.support.machine.threads import processors
 
 LISTED = Path(__file__).with_name("signatures.json")
 

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.arrays import FloatVector, IntMatrix, LongVector
 from shoal.kernels.compiled import njit
 from shoal.kernels.losses import NODES, ORDERED, SIZE, range_loss
+from shoal.support.arrays import FloatVector, IntMatrix, LongVector
 
 TRIM, SPLIT = 0, 1
 MOST_ENDS = 1000

@@ -1,7 +1,7 @@
 """Ways to make a release. A new one is a file here and a line in `METHODS`."""
 
-from shoal.methods.base import Method
-from shoal.registry import Registry
+from shoal.methods.method import Method
+from shoal.support.registry import Registry
 
 METHODS: Registry[Method] = Registry(
     "method",
@@ -25,9 +25,9 @@ METHODS: Registry[Method] = Registry(
         "hilbert": "shoal.methods.partitioning.ordered:Hilbert",
         "mpalm": "shoal.methods.presence.mpalm:MPALM",
         "spalm": "shoal.methods.presence.spalm:SPALM",
-        "bucketization": "shoal.methods.permuting.permuting:Bucketization",
+        "bucketization": "shoal.methods.permuting.shuffled_buckets:Bucketization",
         "anatomy": "shoal.methods.permuting.anatomy:Anatomy",
-        "slice-columns": "shoal.methods.permuting.permuting:SliceColumns",
+        "slice-columns": "shoal.methods.permuting.shuffled_buckets:SliceColumns",
         "slicing": "shoal.methods.permuting.slicing:Slicing",
         "permute-generalize": "shoal.methods.permuting.permute_generalize:PermuteGeneralize",
         "microaggregation": "shoal.methods.aggregating.microaggregation:Microaggregation",

@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
+from shoal.coding import CodedTable
 from shoal.errors import ARGUMENTS, PolicyError, Problem, ShoalBug, did_you_mean
-from shoal.methods.base import Method
-from shoal.models.requirements import Requirements
+from shoal.judging.models.requirements import Requirements
+from shoal.methods.method import Method
 from shoal.release import Release
-from shoal.run import Run
-from shoal.table import CodedTable
+from shoal.support.run import Run
 
 
 def check_methods(names: Iterable[str]) -> tuple[str, ...]:

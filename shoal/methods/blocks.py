@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.arrays import BoolVector, IntVector, LongVector
+from shoal.coding import CodedTable
 from shoal.errors import InfeasibleError, LimitError
-from shoal.models.feasibility import refusal
-from shoal.models.requirements import Requirements
-from shoal.table import CodedTable
-from shoal.wording import more_suppression
+from shoal.judging.models.feasibility import refusal
+from shoal.judging.models.requirements import Requirements
+from shoal.support.arrays import BoolVector, IntVector, LongVector
+from shoal.support.wording import more_suppression
 
 
 def people_or_rows(table: CodedTable) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.arrays import LongVector
+from shoal.support.arrays import LongVector
 
 _ENOUGH = 3
 """Of people with equally many rows, so many times as many as must share a number decide; the others keep their rows."""

@@ -16,19 +16,19 @@ from typing import Any
 
 import numpy as np
 
-from shoal.arrays import IntVector, LongVector
+from shoal.coding import CodedTable
+from shoal.coding.hierarchy import Hierarchy
 from shoal.errors import InfeasibleError, LimitError
-from shoal.hierarchy import Hierarchy
-from shoal.measures import MEASURES, CellMeasure
-from shoal.methods.base import Method
-from shoal.methods.over_time import keeping_open
-from shoal.methods.overall import holding, in_reach
-from shoal.methods.starring import released
-from shoal.models.over_time import KeepsOpen
-from shoal.models.requirements import Requirements
+from shoal.judging.measures import MEASURES, CellMeasure
+from shoal.judging.models.over_time import KeepsOpen
+from shoal.judging.models.requirements import Requirements
+from shoal.methods.cell_suppression import released
+from shoal.methods.earlier_releases import keeping_open
+from shoal.methods.method import Method
+from shoal.methods.overall_rules import holding, in_reach
 from shoal.release import Release
-from shoal.run import Run
-from shoal.table import CodedTable
+from shoal.support.arrays import IntVector, LongVector
+from shoal.support.run import Run
 
 Range = tuple[int, int]
 SHARES = (0.5, 0.25, 0.75, 0.125, 0.375, 0.625, 0.875)
@@ -54,7 +54,7 @@ def proposed(method: Method, table: CodedTable, requirements: Requirements, run:
     if rules and not method.delegates and not (method.heeds_all and requirements.suppress == "rows"):
         return holding(proposed, method, table, requirements, rules, run)
     if table.followed and table.person is not None and not method.delegates:
-        from shoal.methods.following import followed
+        from shoal.methods.followed_rows import followed
 
         return followed(method, table, requirements, run)
     if requirements.with_earlier is not None and not method.delegates:

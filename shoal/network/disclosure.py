@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from shoal.arrays import BoolVector, FloatVector, IntVector, LongVector
+from shoal.coding import CodedTable
 from shoal.release.published import Published
-from shoal.table import CodedTable
+from shoal.support.arrays import BoolVector, FloatVector, IntVector, LongVector
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.arrays import BoolVector, IntVector, LongVector
-from shoal.brief import Brief
+from shoal.support.arrays import BoolVector, IntVector, LongVector
+from shoal.support.brief import Brief
 
 ID = "id"
 
@@ -43,7 +43,7 @@ class Network(Brief):
     """What was corrected: self-loops, multiple edges, directions."""
     as_shown: AsShown = keep_type
     """Gives values the type that follows from published nodes only. Types of text are guessed from all nodes, so they
-    would show what a suppressed node had; see `shoal.frames.narrowing`."""
+    would show what a suppressed node had; see `shoal.io.narrow_types`."""
 
     @property
     def nodes(self) -> int:

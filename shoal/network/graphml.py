@@ -16,9 +16,9 @@ import numpy as np
 import polars as pl
 
 from shoal.errors import DataError
-from shoal.frames.unreadable import as_data_error
+from shoal.io.read_errors import as_data_error
 from shoal.network.graph import Network, network_from_pairs
-from shoal.wording import some_values
+from shoal.support.wording import some_values
 
 _SPACE = "http://graphml.graphdrawing.org/xmlns"
 _NUMBER = re.compile(r"^-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?$", re.ASCII)

@@ -9,20 +9,20 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from shoal import frames
-from shoal.arrays import IntVector, LongVector
-from shoal.brief import Brief
+from shoal import io
+from shoal.coding import CodedTable
 from shoal.errors import DataError, OutputError, did_you_mean
-from shoal.frames.links import follow_links
-from shoal.frames.unreadable import as_data_error
-from shoal.machine.ending import journal
+from shoal.io.links import follow_links
+from shoal.io.read_errors import as_data_error
 from shoal.network.graph import AsShown, Network
 from shoal.network.graphml import content_of, graphml, is_xml
-from shoal.network.reading import read_maybe_empty
+from shoal.network.read_network import read_maybe_empty
 from shoal.release import Release, closures
 from shoal.release.render import render
-from shoal.table import CodedTable
-from shoal.wording import some_values
+from shoal.support.arrays import IntVector, LongVector
+from shoal.support.brief import Brief
+from shoal.support.machine.shutdown import journal
+from shoal.support.wording import some_values
 
 CLUSTER, NODES, INSIDE = "cluster", "nodes", "edges_inside"
 ENDS, BETWEEN = ("cluster_a", "cluster_b"), "edges"
@@ -174,7 +174,7 @@ class MaskedNetwork(Brief):
         return found
 
 
-class NetworkOutbox(frames.Outbox):
+class NetworkOutbox(io.Outbox):
     """An outbox that also reads back the graph that it wrote."""
 
     def publish_graph(self, masked: MaskedNetwork, path: Path) -> Path:
@@ -257,7 +257,7 @@ def tables_in(folder: str | Path) -> tuple[Path, Path] | None:
     place = Path(folder)
     kind = _kind_in(place)
     found = place / f"nodes.{kind}"
-    if {NODES, INSIDE} & set(frames.read(found).columns):
+    if {NODES, INSIDE} & set(io.read(found).columns):
         return None
     return found, place / f"edges.{kind}"
 
@@ -280,10 +280,10 @@ def read_masked(folder: str | Path) -> MaskedNetwork:
     """Read a masked network from its folder. Raises DataError if its tables do not belong together."""
     place = Path(folder)
     kind = _kind_in(place)
-    nodes = frames.read(place / f"nodes.{kind}").data
+    nodes = io.read(place / f"nodes.{kind}").data
     edges = read_maybe_empty(place / f"edges.{kind}", None, [*ENDS, BETWEEN])[0]
     members_file = place / f"members.{kind}"
-    members = frames.read(members_file).data if members_file.is_file() else None
+    members = io.read(members_file).data if members_file.is_file() else None
     return checked(MaskedNetwork(nodes, members, edges))
 
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shoal.arrays import FloatVector
-from shoal.brief import Brief
 from shoal.network.graph import Network
+from shoal.support.arrays import FloatVector
+from shoal.support.brief import Brief
 
 PIVOTS = 64
 """In larger graphs, shortest paths start from this many nodes; paths from all nodes would be too expensive."""

@@ -1,16 +1,16 @@
 """Policy files: roles, hierarchies, requirements, method; checked as a whole, all problems at once."""
 
-from shoal.hierarchy.kinds.cuts import Cuts
-from shoal.hierarchy.kinds.dates import Dates
-from shoal.hierarchy.kinds.mask import Mask
-from shoal.hierarchy.kinds.tree import Tree
-from shoal.hierarchy.kinds.widths import Widths
+from shoal.coding.hierarchy.kinds.cuts import Cuts
+from shoal.coding.hierarchy.kinds.dates import Dates
+from shoal.coding.hierarchy.kinds.mask import Mask
+from shoal.coding.hierarchy.kinds.tree import Tree
+from shoal.coding.hierarchy.kinds.widths import Widths
 from shoal.policy.hierarchies import HierarchySpec
-from shoal.policy.model import Policy
 from shoal.policy.overrides import reading_options
-from shoal.policy.parts import Column, Data, MethodChoice, Utility
+from shoal.policy.policy import Policy
 from shoal.policy.privacy import Privacy
 from shoal.policy.schema import json_schema
+from shoal.policy.sections import Column, Data, MethodChoice, Utility
 
 __all__ = [
     "Column",

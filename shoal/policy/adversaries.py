@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from shoal.errors import Problem
-from shoal.models import MODELS, GroupModel, Model
+from shoal.judging.models import MODELS, GroupModel, Model
 
 if TYPE_CHECKING:
     from shoal.methods import Method

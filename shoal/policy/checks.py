@@ -11,21 +11,21 @@ from typing import Any, cast, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
 
+from shoal.coding import Attribute
+from shoal.coding.column_plan import AS_THEY_ARE, REMOVED, bound_names
+from shoal.coding.hierarchy.kinds import parsed
 from shoal.errors import PolicyError, Problem, did_you_mean
-from shoal.frames.formats import scheme_of
-from shoal.hierarchy.kinds import parsed
-from shoal.models import GroupModel
+from shoal.io.formats import scheme_of
+from shoal.judging.models import GroupModel
 from shoal.policy.adversaries import adversary_problems
 from shoal.policy.hierarchies import file_problem
-from shoal.policy.part import Part
-from shoal.policy.parts import Column, Data, Engine, MethodChoice, Population, ReleaseFile, Utility
 from shoal.policy.perturb import perturb_problems
 from shoal.policy.privacy import KINDS, SENSITIVE_KEYS, Privacy
 from shoal.policy.problems import dotted, explained
 from shoal.policy.purposes import purpose_problems
-from shoal.table import Attribute
-from shoal.table.plan import AS_THEY_ARE, REMOVED, bound_names
-from shoal.wording import role_of, setting, shown
+from shoal.policy.section import Part
+from shoal.policy.sections import Column, Data, Engine, MethodChoice, Population, ReleaseFile, Utility
+from shoal.support.wording import role_of, setting, shown
 
 SECTIONS: dict[str, type[Part]] = {
     "data": Data,
@@ -141,7 +141,7 @@ def _unknown_measure(measure: str, draft: _Draft) -> list[Problem]:
     """Return a problem if releases are to be ranked by a measure that nothing in the policy tells."""
     if measure == Utility().measure:
         return []
-    from shoal.measures import MEASURES
+    from shoal.judging.measures import MEASURES
 
     kind = MEASURES[measure]
     if kind.needs_population and draft.parts["population"] is None:
@@ -461,7 +461,7 @@ def steering_problems(choice: MethodChoice, measure: str) -> list[Problem]:
     """
     if measure == Utility().measure or method_problems(choice):
         return []
-    from shoal.measures import MEASURES, steering
+    from shoal.judging.measures import MEASURES, steering
 
     method = _made(method_kind(choice.name), choice)[0]
     if method is None or MEASURES[measure].steers in method.steered_by:

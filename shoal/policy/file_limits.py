@@ -12,10 +12,10 @@ from dataclasses import replace
 from typing import Any
 
 from shoal.errors import DataError, Problem
-from shoal.frames.databases.stored import database_at
-from shoal.frames.formats import REMOTE, scheme_of
+from shoal.io.databases.database_table import database_at
+from shoal.io.formats import REMOTE, scheme_of
 from shoal.policy.problems import dotted
-from shoal.wording import either, shown
+from shoal.support.wording import either, shown
 
 _STRICTER = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
 """Values of sslmode, from the weakest to the strictest."""

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import ValidationError
 from pydantic_core import CoreSchema, InitErrorDetails, core_schema
 
+from shoal.coding.hierarchy.kinds import KINDS, Kind, Misspelled, TableKind, parsed
+from shoal.coding.hierarchy.kinds.file import File
+from shoal.coding.hierarchy.kinds.kind import WordKind
 from shoal.errors import did_you_mean
-from shoal.hierarchy.kinds import KINDS, Kind, Misspelled, TableKind, parsed
-from shoal.hierarchy.kinds.base import WordKind
-from shoal.hierarchy.kinds.file import File
-from shoal.policy.part import wrong
+from shoal.policy.section import wrong
 
 if TYPE_CHECKING:
-    from shoal.hierarchy.kinds import Spec
+    from shoal.coding.hierarchy.kinds import Spec
 
 
 class _Spelling:
@@ -54,7 +54,7 @@ def _written(value: Any) -> Any:
 
 
 def _described(kind: type[Kind]) -> dict[str, Any]:
-    from shoal.policy.notes import field_notes
+    from shoal.policy.field_docs import field_notes
 
     schema = kind.schema()
     notes = field_notes(kind)

@@ -11,14 +11,14 @@ from pydantic import ValidationError
 
 from shoal.errors import ARGUMENTS, PolicyError, Problem, did_you_mean
 from shoal.policy.checks import SECTIONS
-from shoal.policy.parts import Column, Data
 from shoal.policy.privacy import KINDS
 from shoal.policy.problems import dotted, explained
+from shoal.policy.sections import Column, Data
 from shoal.policy.toml import load_toml
-from shoal.wording import shown
+from shoal.support.wording import shown
 
 if TYPE_CHECKING:
-    from shoal.frames import ReadOptions
+    from shoal.io import ReadOptions
 
 
 SETTINGS = "the settings"

@@ -9,14 +9,14 @@ from pydantic import PlainValidator, WithJsonSchema
 
 from shoal.errors import Problem, did_you_mean
 from shoal.methods import METHODS
-from shoal.perturbing import PERTURBATIONS, Perturbation
-from shoal.policy.part import wrong
 from shoal.policy.problems import dotted
-from shoal.wording import shown
+from shoal.policy.section import wrong
+from shoal.release.perturbing import PERTURBATIONS, Perturbation
+from shoal.support.wording import shown
 
 if TYPE_CHECKING:
-    from shoal.policy.parts import Column, MethodChoice
     from shoal.policy.privacy import Privacy
+    from shoal.policy.sections import Column, MethodChoice
 
 
 def _perturb(value: object) -> object:

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Union, get_
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, create_model, model_validator
 
 from shoal.errors import PolicyError
-from shoal.models import MODELS, Model
-from shoal.models.keys import Key, bounds, parameters
+from shoal.judging.models import MODELS, Model
+from shoal.judging.models.keys import Key, bounds, parameters
 from shoal.policy.adversaries import AdversaryName, models_against
-from shoal.policy.part import Number, Part, Text, Whole, ratio, wrong
 from shoal.policy.problems import WORDS_OF_TAG
+from shoal.policy.section import Number, Part, Text, Whole, ratio, wrong
 from shoal.policy.toml import value as as_toml
-from shoal.wording import shown
+from shoal.support.wording import shown
 
 
 def _kinds() -> dict[str, tuple[type[Model], ...]]:

@@ -8,7 +8,7 @@ from typing import Any, get_args
 from pydantic import BaseModel, ValidationError
 
 from shoal.errors import Problem, did_you_mean
-from shoal.wording import shown
+from shoal.support.wording import shown
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+\Z")
 

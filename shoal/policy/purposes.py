@@ -13,20 +13,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 from pydantic import BeforeValidator, Field, ValidationError, WithJsonSchema, model_validator
 
-from shoal.arrays import BoolVector
 from shoal.errors import PolicyError, Problem, did_you_mean
-from shoal.machine.files import read_text
-from shoal.policy.part import Number, Part, Text, wrong
 from shoal.policy.problems import dotted, explained
+from shoal.policy.section import Number, Part, Text, wrong
 from shoal.policy.toml import load_toml
-from shoal.wording import shown
+from shoal.support.arrays import BoolVector
+from shoal.support.machine.files import read_text
+from shoal.support.wording import shown
 
 if TYPE_CHECKING:
-    from shoal.hierarchy import Hierarchy
-    from shoal.policy.model import Policy
-    from shoal.policy.parts import Column, Utility
-    from shoal.table import Attribute, CodedTable
-    from shoal.table.purpose import Condition, Query
+    from shoal.coding import Attribute, CodedTable
+    from shoal.coding.hierarchy import Hierarchy
+    from shoal.coding.purpose import Condition, Query
+    from shoal.policy.policy import Policy
+    from shoal.policy.sections import Column, Utility
 
 EXAMPLE = '[[query]] with where = { age = { from = 30, to = 45 }, sex = "Female" }'
 PUBLISHED = ("quasi", "sensitive", "plain")
@@ -172,7 +172,7 @@ def purpose_problems(
     """Return what is wrong with the analyses of a policy, before any data is read. `others` are columns that the policy
     does not name, but publishes.
     """
-    from shoal.measures import MEASURES
+    from shoal.judging.measures import MEASURES
 
     found = []
 
@@ -223,8 +223,8 @@ def with_purpose(table: CodedTable, policy: Policy) -> CodedTable:
     utility = policy.utility
     if utility.predict is None and utility.regression is None and utility.workload is None:
         return table
-    from shoal.table.purpose import Formula as Resolved
-    from shoal.table.purpose import Purpose, with_borders
+    from shoal.coding.purpose import Formula as Resolved
+    from shoal.coding.purpose import Purpose, with_borders
 
     asked = utility.regression
     named = {"predict": [utility.predict] if utility.predict is not None else []}
@@ -253,7 +253,7 @@ def with_purpose(table: CodedTable, policy: Policy) -> CodedTable:
 def _query(
     query: AskedQuery, number: int, columns: Mapping[str, Attribute], problems: list[Problem]
 ) -> Query:
-    from shoal.table.purpose import Condition, Query
+    from shoal.coding.purpose import Condition, Query
 
     path = f"utility.workload: {_named(query, number)}"
     conditions: list[Condition] = []
@@ -273,7 +273,7 @@ def _inside(tree: Hierarchy, value: Any) -> tuple[BoolVector, str]:
     """Return which codes a condition takes, and what is wrong with it, if anything. No value of the data is named."""
     import polars as pl
 
-    from shoal.hierarchy.values import numbers_of
+    from shoal.coding.hierarchy.distinct_values import numbers_of
 
     inside = np.zeros(tree.size, np.bool_)
     if isinstance(value, Mapping):

@@ -6,15 +6,15 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from shoal.policy.notes import field_notes
+from shoal.policy.field_docs import field_notes
 
 
 def json_schema() -> dict[str, Any]:
     """Return the JSON schema of a policy file, with the options of every method and the known measures."""
-    from shoal.measures import MEASURES
+    from shoal.judging.measures import MEASURES
     from shoal.methods import METHODS
     from shoal.policy.checks import AUTO, method_kind, option_types
-    from shoal.policy.model import Policy
+    from shoal.policy.policy import Policy
     from shoal.policy.privacy import KINDS, rules_name
 
     schema: dict[str, Any] = _without_null(Policy.model_json_schema())

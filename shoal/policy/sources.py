@@ -7,20 +7,20 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import TYPE_CHECKING, Any
 
+from shoal.coding.hierarchy.kinds import parsed
+from shoal.coding.hierarchy.kinds.file import File
 from shoal.errors import DataError
-from shoal.frames.databases import DatabaseTable, in_database
-from shoal.frames.databases.stored import database_at
-from shoal.frames.formats import scheme_of
-from shoal.frames.output import file_of
-from shoal.hierarchy.kinds import parsed
-from shoal.hierarchy.kinds.file import File
+from shoal.io.databases import DatabaseTable, in_database
+from shoal.io.databases.database_table import database_at
+from shoal.io.formats import scheme_of
+from shoal.io.output import file_of
 from shoal.policy import toml
 from shoal.policy.file_limits import places_in
-from shoal.wording import either
+from shoal.support.wording import either
 
 if TYPE_CHECKING:
-    from shoal.policy.model import Policy
-    from shoal.policy.parts import Data, InDatabase
+    from shoal.policy.policy import Policy
+    from shoal.policy.sections import Data, InDatabase
 
 
 def located(source: str, part: InDatabase, base: Path) -> Any:

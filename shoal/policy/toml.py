@@ -10,7 +10,7 @@ from typing import Any
 
 from shoal.errors import PolicyError, Problem
 from shoal.policy.problems import dotted
-from shoal.wording import either
+from shoal.support.wording import either
 
 _PLACE = re.compile(r"\s*\(at line (\d+), column (\d+)\)|\s*\(at end of document\)")
 _SECTION = re.compile(r"\s*\[\s*(data|columns|privacy|method|utility|population)\b")

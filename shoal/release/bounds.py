@@ -14,18 +14,18 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.arrays import BoolVector, IntVector
-from shoal.frames import factorize
-from shoal.frames.coded import Codes
-from shoal.frames.sets import as_text, elements_of, is_set, sets_as_text
-from shoal.frames.sheet import Sheet, coded_values
-from shoal.hierarchy import Hierarchy
-from shoal.hierarchy.kinds import Kind
-from shoal.hierarchy.kinds.ends import Coded
-from shoal.hierarchy.meanings import Bound, Meaning
-from shoal.hierarchy.values import all_whole, is_ordered, parse, text_of
+from shoal.coding.column_plan import bound_names
+from shoal.coding.hierarchy import Hierarchy
+from shoal.coding.hierarchy.distinct_values import all_whole, is_ordered, parse, text_of
+from shoal.coding.hierarchy.kinds import Kind
+from shoal.coding.hierarchy.kinds.ends import Coded
+from shoal.coding.hierarchy.meanings import Bound, Meaning
+from shoal.io import factorize
+from shoal.io.coded import Codes
+from shoal.io.sheet import Sheet, coded_values
+from shoal.io.text_columns import as_text, elements_of, is_set, sets_as_text
 from shoal.release.value_sets import PlacedCells, read_cells
-from shoal.table.plan import bound_names
+from shoal.support.arrays import BoolVector, IntVector
 
 
 def label_texts(column: pl.Series) -> pl.Series:

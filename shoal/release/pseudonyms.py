@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 import numpy as np
 import polars as pl
 
-from shoal.arrays import IntVector
-from shoal.brief import Brief
-from shoal.frames import factorize
-from shoal.frames.sheet import Sheet
-from shoal.hierarchy.values import text_of
-from shoal.wording import counted
+from shoal.coding.hierarchy.distinct_values import text_of
+from shoal.io import factorize
+from shoal.io.sheet import Sheet
+from shoal.support.arrays import IntVector
+from shoal.support.brief import Brief
+from shoal.support.wording import counted
 
 PSEUDONYM = "pseudonym"
 FORM = r"^p[0-9a-f]{16}$"

@@ -7,13 +7,13 @@ from functools import cached_property
 
 import numpy as np
 
-from shoal.arrays import BoolVector, IntMatrix, IntVector, LongVector
-from shoal.brief import Brief
+from shoal.coding import Attribute
+from shoal.coding.groups import Groups, group
+from shoal.coding.table import counted
 from shoal.errors import DataError
 from shoal.release import ValueSets
-from shoal.table import Attribute
-from shoal.table.groups import Groups, group
-from shoal.table.table import counted
+from shoal.support.arrays import BoolVector, IntMatrix, IntVector, LongVector
+from shoal.support.brief import Brief
 
 
 @dataclass(frozen=True, eq=False, repr=False)

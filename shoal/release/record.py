@@ -14,8 +14,8 @@ from shoal.errors import ShoalBug
 from shoal.release.pseudonyms import PSEUDONYM
 from shoal.release.results import plain
 from shoal.release.verdict import Verdict
-from shoal.wording import counted_parts, number
-from shoal.wording import escape_markdown as _cell
+from shoal.support.wording import counted_parts, number
+from shoal.support.wording import escape_markdown as _cell
 
 NOT_FOR_PUBLICATION = "Made with a fixed seed, so its random choices can be repeated: not for publication."
 LOSS_WORDS = (

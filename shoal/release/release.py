@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from shoal.arrays import IntMatrix, IntVector, LongVector
-from shoal.brief import Brief
+from shoal.support.arrays import IntMatrix, IntVector, LongVector
+from shoal.support.brief import Brief
 
 if TYPE_CHECKING:
-    from shoal.table import CodedTable
+    from shoal.coding import CodedTable
 
 
 @dataclass(frozen=True, eq=False, repr=False)

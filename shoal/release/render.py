@@ -10,21 +10,21 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from shoal.arrays import BoolVector, IntMatrix, IntVector
-from shoal.brief import Brief
-from shoal.frames.coded import Coded
-from shoal.frames.sheet import Cells, Sheet
-from shoal.hierarchy import Hierarchy
-from shoal.hierarchy.naming import within
-from shoal.machine.parallel import PIECE, in_threads
+from shoal.coding import CodedTable
+from shoal.coding.column_plan import bound_names
+from shoal.coding.hierarchy import Hierarchy
+from shoal.coding.hierarchy.labels import within
+from shoal.io.coded import Coded
+from shoal.io.sheet import Cells, Sheet
 from shoal.release import Release
 from shoal.release.bounds import bound_columns
 from shoal.release.pseudonyms import Pseudonyms
 from shoal.release.two_tables import split, unused_name
 from shoal.release.value_sets import column_sets, shown_sets
-from shoal.table import CodedTable
-from shoal.table.plan import bound_names
-from shoal.widening import as_given, widened_when_read
+from shoal.support.arrays import BoolVector, IntMatrix, IntVector
+from shoal.support.brief import Brief
+from shoal.support.machine.threads import PIECE, in_threads
+from shoal.support.widening import as_given, widened_when_read
 
 BUCKET = "bucket"
 BUCKETS = 8

@@ -10,16 +10,16 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from shoal.brief import html_table
 from shoal.release import Release
 from shoal.release.verdict import Verdict, all_hold, in_words
-from shoal.widening import widened_when_read
-from shoal.wording import counted, counted_parts, number, printable
+from shoal.support.brief import html_table
+from shoal.support.widening import widened_when_read
+from shoal.support.wording import counted, counted_parts, number, printable
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from shoal.codebooks.book import Codebook
+    from shoal.documents.codebook.book import Codebook
     from shoal.release.pseudonyms import Pseudonyms
 
 

@@ -11,9 +11,9 @@ import numpy as np
 import polars as pl
 
 from shoal.errors import DataError, did_you_mean
-from shoal.frames.databases import DatabaseTable
-from shoal.frames.formats import suffix_of
-from shoal.release.retyping import retyped
+from shoal.io.databases import DatabaseTable
+from shoal.io.formats import suffix_of
+from shoal.release.published_types import retyped
 
 COUNT = "count"
 

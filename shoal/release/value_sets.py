@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from shoal.arrays import BoolVector, IntMatrix, IntVector, LongVector
-from shoal.brief import Brief
-from shoal.frames import factorize
-from shoal.frames.sets import elements_of, is_set
-from shoal.hierarchy import Hierarchy
-from shoal.hierarchy.kinds import Kind
-from shoal.hierarchy.values import text_of
+from shoal.coding.hierarchy import Hierarchy
+from shoal.coding.hierarchy.distinct_values import text_of
+from shoal.coding.hierarchy.kinds import Kind
+from shoal.io import factorize
+from shoal.io.text_columns import elements_of, is_set
 from shoal.release import ValueSets
+from shoal.support.arrays import BoolVector, IntMatrix, IntVector, LongVector
+from shoal.support.brief import Brief
 
 
 def column_sets(sets: ValueSets, columns: int, column: int) -> tuple[LongVector, IntVector]:

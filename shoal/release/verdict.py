@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from shoal.errors import ViolationError
-from shoal.wording import number
+from shoal.support.wording import number
 
 UNCHECKED = 9
 """The exit code of commands if something could not be checked, and nothing is violated."""

@@ -185,7 +185,7 @@ def case(seed: int, number: int, valid: Path) -> Case:
 
 def tried(chosen: Case, number: int, valid: Path) -> Outcome:
     """Run a case in the current process, in a folder of links to the valid files."""
-    from shoal.cli import main
+    from shoal.apps.cli import main
 
     with tempfile.TemporaryDirectory(dir=valid.parent) as place, contextlib.chdir(place):
         for path in valid.iterdir():
@@ -213,7 +213,7 @@ def tried(chosen: Case, number: int, valid: Path) -> Outcome:
 
 def _trace(chosen: Case) -> str:
     """Run a case again, and return where it failed."""
-    from shoal.cli import main
+    from shoal.apps.cli import main
 
     os.environ["SHOAL_DEBUG"] = "1"
     for made in ("out.csv", "out.toml", "out.html"):

@@ -31,17 +31,17 @@ import polars as pl
 
 import shoal
 import shoal.kernels
-from shoal import frames
-from shoal.anonymizing import propose
-from shoal.comparing.auto import method_of
+from shoal import io
+from shoal.coding import CodedTable
 from shoal.errors import InfeasibleError, ShoalError
+from shoal.judging.models.feasibility import reasons_against
+from shoal.judging.models.requirements import Requirements
 from shoal.methods import METHODS, Method
 from shoal.methods.uniform import proposed
-from shoal.models.feasibility import reasons_against
-from shoal.models.requirements import Requirements
-from shoal.received.earlier import encode_whole
-from shoal.run import Run
-from shoal.table import CodedTable
+from shoal.pipeline.anonymize import propose
+from shoal.pipeline.comparison.auto import method_of
+from shoal.release.received.read_earlier import encode_whole
+from shoal.support.run import Run
 from tests.fuzz.cases import Case
 from tests.fuzz.cases import case as drawn_case
 from tests.fuzz.running import folder
@@ -234,7 +234,7 @@ def _works(case: Case, random: Random, place: Path) -> Iterator[Callable[[], Any
     method, division = method_of(policy), policy.engine.division
 
     def table_of(frame: Any) -> CodedTable:
-        return encode_whole(frames.read(policy.source(frame), policy.read_options()), policy)
+        return encode_whole(io.read(policy.source(frame), policy.read_options()), policy)
 
     def whole() -> None:
         judged = propose(

@@ -10,10 +10,10 @@ from typing import Any
 
 import polars as pl
 
-from shoal.frames.formats import FORMATS, file_format_of, suffixes
-from shoal.hierarchy import KINDS
+from shoal.coding.hierarchy import KINDS
+from shoal.io.formats import FORMATS, file_format_of, suffixes
+from shoal.judging.models import MODELS
 from shoal.methods import METHODS
-from shoal.models import MODELS
 from shoal.policy.checks import option_types
 from tests.checker.checks import Asked
 from tests.fuzz.columns import NESTED, TYPES, Column, drawn, with_hierarchy

@@ -86,7 +86,7 @@ NEVER = ("help", "pdf", "engine", "samples")
 
 def odd_words(words: Sequence[str], rng: random.Random) -> tuple[str, ...]:
     """Add some options to a command, or give one of its arguments another value."""
-    from shoal.cli import main
+    from shoal.apps.cli import main
 
     found: list[str] = list(words)
     command: click.Command = main

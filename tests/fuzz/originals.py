@@ -147,7 +147,7 @@ def make(folder: Path, *, quick: bool = False) -> None:
 
 def run(words: str, *codes: int) -> None:
     """Run a command that must end well, or with one of these exit codes."""
-    from shoal.cli import main
+    from shoal.apps.cli import main
 
     result = CliRunner().invoke(main, words.split())
     assert result.exit_code in (0, *codes), (words, result.output)

@@ -33,15 +33,15 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import xlsxwriter
 
 import shoal
-from shoal.anonymizing import anonymize_file
-from shoal.codebooks.writing import codebook_text
+from shoal.documents.codebook.codebook_files import codebook_text
+from shoal.documents.report.report import public_page
+from shoal.documents.report.report_parts import SignOff
+from shoal.documents.report.subject import read_subject
 from shoal.errors import ShoalError
-from shoal.frames.databases import DatabaseTable
+from shoal.io.databases import DatabaseTable
+from shoal.pipeline.anonymize import anonymize_file
 from shoal.release.record import card_markdown
 from shoal.release.two_tables import second_path
-from shoal.reporting.parts import SignOff
-from shoal.reporting.report import public_page
-from shoal.reporting.subject import read_subject
 from tests.fuzz.running import folder
 from tests.pairs import METHODS, Pair, changed, moved, odd_pair, pair, renamed, same_decision, suppressed
 

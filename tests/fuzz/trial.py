@@ -18,12 +18,12 @@ from typing import Any
 import polars as pl
 
 import shoal
-from shoal.anonymizing import anonymize_file
-from shoal.attacks import ATTACKS
 from shoal.errors import ShoalError
-from shoal.frames.formats import file_format_of
+from shoal.io.formats import file_format_of
+from shoal.judging.attacks import ATTACKS
 from shoal.methods import METHODS
-from shoal.perturbing import PERTURBATIONS
+from shoal.pipeline.anonymize import anonymize_file
+from shoal.release.perturbing import PERTURBATIONS
 from shoal.release.two_tables import second_path
 from tests.checker import readers
 from tests.checker.cells import letters

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shoal.arrays import BoolVector, FloatMatrix, FloatVector, IntMatrix, IntVector, LongVector
-from shoal.brief import Brief
-from shoal.hierarchy import Hierarchy
-from shoal.table import CodedTable
+from shoal.coding import CodedTable
+from shoal.coding.hierarchy import Hierarchy
+from shoal.support.arrays import BoolVector, FloatMatrix, FloatVector, IntMatrix, IntVector, LongVector
+from shoal.support.brief import Brief
 
 
 @dataclass(frozen=True, eq=False, repr=False)

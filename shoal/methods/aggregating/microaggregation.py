@@ -8,21 +8,21 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from shoal.arrays import FloatVector, IntMatrix, IntVector, LongVector
+from shoal.coding import CodedTable
 from shoal.errors import LimitError, PolicyError, Problem, did_you_mean
+from shoal.judging.models.delta_presence import DeltaPresence
+from shoal.judging.models.hybrid_k import AlphaHybrid, HybridK
+from shoal.judging.models.requirements import Requirements
+from shoal.judging.models.risk_limits import HighestRisk
 from shoal.methods.aggregating.coordinates import Coordinates, coordinates, is_number, known
-from shoal.methods.base import CLASSES_OF_PARTS, Parts
+from shoal.methods.clustering.cluster_classes import blocked, checked, numbered
 from shoal.methods.clustering.clusters import collapse
-from shoal.methods.clustering.finishing import blocked, checked, numbered
+from shoal.methods.method import CLASSES_OF_PARTS, Parts
 from shoal.methods.relocating.relocation import FalseCells, changed_cells, group_rules
-from shoal.models.delta_presence import DeltaPresence
-from shoal.models.hybrid import AlphaHybrid, HybridK
-from shoal.models.requirements import Requirements
-from shoal.models.risk import HighestRisk
 from shoal.release import Release
-from shoal.run import Run
-from shoal.table import CodedTable
-from shoal.wording import setting
+from shoal.support.arrays import FloatVector, IntMatrix, IntVector, LongVector
+from shoal.support.run import Run
+from shoal.support.wording import setting
 
 GROUPINGS = ("auto", "mdav", "projection")
 SHOWN = ("mean", "median")

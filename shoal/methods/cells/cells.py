@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from shoal.arrays import BoolVector, IntMatrix, IntVector, LongVector
-from shoal.brief import Brief
+from shoal.coding import CodedTable
 from shoal.errors import Problem, ShoalBug
-from shoal.linking.consistency import Consistency, People
-from shoal.methods.base import Method, Parts
+from shoal.judging.linking.consistency import Consistency, People
+from shoal.judging.models.hybrid_k import AlphaHybrid, HybridK
+from shoal.judging.models.k_anonymity import KAnonymity
+from shoal.judging.models.k_type import KType
+from shoal.judging.models.requirements import Requirements
 from shoal.methods.blocks import of_size
-from shoal.methods.losses import losses_of
-from shoal.models.hybrid import AlphaHybrid, HybridK
-from shoal.models.k_anonymity import KAnonymity
-from shoal.models.k_type import KType
-from shoal.models.requirements import Requirements
+from shoal.methods.loss_tables import losses_of
+from shoal.methods.method import Method, Parts
 from shoal.release import Release
-from shoal.run import Run
-from shoal.table import CodedTable
-from shoal.wording import setting
+from shoal.support.arrays import BoolVector, IntMatrix, IntVector, LongVector
+from shoal.support.brief import Brief
+from shoal.support.run import Run
+from shoal.support.wording import setting
 
 if TYPE_CHECKING:
     from shoal.kernels.losses import Losses

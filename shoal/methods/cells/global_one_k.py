@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from shoal.coding import CodedTable
 from shoal.errors import PolicyError, Problem, check_known
-from shoal.methods.base import Parts
+from shoal.judging.models import Model, k_type
+from shoal.judging.models.requirements import Requirements
 from shoal.methods.cells.cells import OwnCells
 from shoal.methods.cells.k_k import KK, STARTS, begun, makers
 from shoal.methods.cells.k_one import PAPER, widened
-from shoal.models import Model, k_type
-from shoal.models.requirements import Requirements
+from shoal.methods.method import Parts
 from shoal.release import Release
-from shoal.run import Run
-from shoal.table import CodedTable
-from shoal.wording import setting
+from shoal.support.run import Run
+from shoal.support.wording import setting
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +80,7 @@ class GlobalOneK(OwnCells):
         joined, rounds = cells.join(run)
         facts: dict[str, Any] = {"grown": covered + joined, "rounds": rounds}
         if self.repair:
-            from shoal.methods.cells.repair import repair
+            from shoal.methods.cells.cell_repair import repair
 
             facts |= repair(cells, self.confidence or 1.0 / cells.k, run)
         return cells.release(facts)

@@ -7,14 +7,14 @@ from typing import ClassVar
 
 import numpy as np
 
+from shoal.coding import CodedTable
 from shoal.errors import PolicyError, Problem, check_known
+from shoal.judging.models import Model, k_type
+from shoal.judging.models.requirements import Requirements
 from shoal.methods.cells.cells import Cells, OwnCells
 from shoal.methods.cells.k_one import PAPER, Expansion, Nearest, widened
-from shoal.models import Model, k_type
-from shoal.models.requirements import Requirements
 from shoal.release import Release
-from shoal.run import Run
-from shoal.table import CodedTable
+from shoal.support.run import Run
 
 STARTS = (Expansion.name, Nearest.name)
 

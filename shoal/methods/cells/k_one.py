@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from shoal.coding import CodedTable
+from shoal.judging.models import Model, k_type
+from shoal.judging.models.requirements import Requirements
 from shoal.methods.cells.cells import Cells, OwnCells
-from shoal.models import Model, k_type
-from shoal.models.requirements import Requirements
 from shoal.release import Release
-from shoal.run import Run
-from shoal.table import CodedTable
+from shoal.support.run import Run
 
 PAPER = "Gionis, Mazza, Tassa: k-Anonymization Revisited, ICDE 2008"
 

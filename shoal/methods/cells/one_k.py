@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from shoal.coding import CodedTable
 from shoal.errors import DataError
-from shoal.measures import MEASURES
+from shoal.judging.measures import MEASURES
+from shoal.judging.models.k_type import OneK
+from shoal.judging.models.requirements import Requirements
 from shoal.methods.cells.cells import Cells
-from shoal.models.k_type import OneK
-from shoal.models.requirements import Requirements
 from shoal.release import Release
-from shoal.run import Run
-from shoal.table import CodedTable
+from shoal.support.run import Run
 
 
 def one_k_anonymized(

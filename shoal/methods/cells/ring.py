@@ -10,11 +10,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from shoal.arrays import BoolVector, IntMatrix, IntVector, LongVector
+from shoal.coding import CodedTable
 from shoal.errors import PolicyError, Problem, did_you_mean
-from shoal.methods.base import Method, Parts
+from shoal.judging.models import Model
+from shoal.judging.models.hybrid_k import AlphaHybrid, HybridK
+from shoal.judging.models.k_anonymity import KAnonymity
+from shoal.judging.models.k_type import KType
+from shoal.judging.models.l_diversity import DistinctDiversity, ProbabilisticDiversity
+from shoal.judging.models.probabilistic_k import CandidateDiversity
+from shoal.judging.models.requirements import Requirements
 from shoal.methods.blocks import fitting
-from shoal.methods.losses import cell_measure
+from shoal.methods.loss_tables import cell_measure
+from shoal.methods.method import Method, Parts
 from shoal.methods.partitioning.diverse import (
     Spreading,
     all_different,
@@ -31,17 +38,10 @@ from shoal.methods.partitioning.partition import (
     lexicographic_partition,
 )
 from shoal.methods.partitioning.windows import check_shown, group_losses, windows
-from shoal.models import Model
-from shoal.models.hybrid import AlphaHybrid, HybridK
-from shoal.models.k_anonymity import KAnonymity
-from shoal.models.k_type import KType
-from shoal.models.l_diversity import DistinctDiversity, ProbabilisticDiversity
-from shoal.models.probabilistic_k import CandidateDiversity
-from shoal.models.requirements import Requirements
 from shoal.release import Release
-from shoal.run import Run
-from shoal.table import CodedTable
-from shoal.wording import setting
+from shoal.support.arrays import BoolVector, IntMatrix, IntVector, LongVector
+from shoal.support.run import Run
+from shoal.support.wording import setting
 
 FOREIGN = ("mondrian", "agglomerative")
 """Methods whose classes can become the groups."""

@@ -9,18 +9,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from shoal.arrays import IntVector
+from shoal.coding import CodedTable
 from shoal.errors import PolicyError, Problem, did_you_mean
-from shoal.methods.base import CLASSES_OF_PARTS, Method, Parts
+from shoal.judging.models.requirements import Requirements
+from shoal.methods.clustering.agglomeration import DISTANCES, cluster
+from shoal.methods.clustering.cluster_classes import blocked, checked, numbered, total_loss
 from shoal.methods.clustering.clusters import collapse
-from shoal.methods.clustering.finishing import blocked, checked, numbered, total_loss
 from shoal.methods.clustering.improvement import improved
-from shoal.methods.clustering.merging import DISTANCES, cluster
+from shoal.methods.method import CLASSES_OF_PARTS, Method, Parts
 from shoal.methods.partitioning.windows import check_shown, listed
-from shoal.models.requirements import Requirements
 from shoal.release import Release, closures
-from shoal.run import Run
-from shoal.table import CodedTable
+from shoal.support.arrays import IntVector
+from shoal.support.run import Run
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.arrays import IntVector, LongVector
-from shoal.brief import Brief
-from shoal.methods.losses import losses_of
-from shoal.table import CodedTable
+from shoal.coding import CodedTable
+from shoal.methods.loss_tables import losses_of
+from shoal.support.arrays import IntVector, LongVector
+from shoal.support.brief import Brief
 
 if TYPE_CHECKING:
     from shoal.kernels.losses import Losses

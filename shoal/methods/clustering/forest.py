@@ -7,14 +7,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from shoal.arrays import IntVector
-from shoal.methods.base import CLASSES_OF_PARTS, Method, Parts
+from shoal.coding import CodedTable
+from shoal.judging.models.requirements import Requirements
+from shoal.methods.clustering.cluster_classes import blocked, checked, numbered, total_loss
 from shoal.methods.clustering.clusters import Items, collapse
-from shoal.methods.clustering.finishing import blocked, checked, numbered, total_loss
-from shoal.models.requirements import Requirements
+from shoal.methods.method import CLASSES_OF_PARTS, Method, Parts
 from shoal.release import Release, closures
-from shoal.run import Run
-from shoal.table import CodedTable
+from shoal.support.arrays import IntVector
+from shoal.support.run import Run
 
 
 @dataclass(frozen=True, kw_only=True)

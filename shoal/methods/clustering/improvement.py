@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from shoal.arrays import IntVector, LongVector
-from shoal.brief import Brief
-from shoal.machine.parallel import one_after_another
+from shoal.methods.clustering.cluster_classes import boxes, numbered, total_loss
 from shoal.methods.clustering.clusters import Items
-from shoal.methods.clustering.finishing import boxes, numbered, total_loss
 from shoal.methods.clustering.local_moves import moved
-from shoal.run import Run
+from shoal.support.arrays import IntVector, LongVector
+from shoal.support.brief import Brief
+from shoal.support.machine.threads import one_after_another
+from shoal.support.run import Run
 
 ROUNDS = (8, 100, 20)
 """Rounds of the search, if time allows: at least, at most, and between them one for so many rows. The clusters are

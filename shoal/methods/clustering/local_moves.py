@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from shoal.arrays import IntVector
+from shoal.methods.clustering.cluster_classes import boxes, numbered
 from shoal.methods.clustering.clusters import Items
-from shoal.methods.clustering.finishing import boxes, numbered
-from shoal.run import Run
+from shoal.support.arrays import IntVector
+from shoal.support.run import Run
 
 NEIGHBOURS = 40
 """Items around each item whose clusters are candidates."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.measures import MEASURES
+from shoal.coding import CodedTable
+from shoal.judging.measures import MEASURES
 from shoal.methods.clustering.clusters import collapse
-from shoal.table import CodedTable
 
 NEIGHBOURS = 64
 """Neighbours that are visited; a closure with any other row costs at least as much as with the last of them."""

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.arrays import FloatVector, LongVector
+from shoal.support.arrays import FloatVector, LongVector
 
 VIOLATED = 1e-7
 """A cut counts as violated by more than this."""

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from shoal.coding import CodedTable
 from shoal.errors import PolicyError, Problem
-from shoal.methods.base import Method, Parts
+from shoal.judging.models.requirements import Requirements
 from shoal.methods.full_domain import lattice
-from shoal.methods.full_domain.judging import Judge
+from shoal.methods.full_domain.mapping_judge import Judge
 from shoal.methods.full_domain.search import Search
 from shoal.methods.full_domain.wide import WideSearch
-from shoal.models.requirements import Requirements
+from shoal.methods.method import Method, Parts
 from shoal.release import Release
-from shoal.run import Run
-from shoal.table import CodedTable
+from shoal.support.run import Run
 
 
 @dataclass(frozen=True, kw_only=True)

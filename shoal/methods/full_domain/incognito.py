@@ -8,16 +8,16 @@ from typing import ClassVar
 
 import numpy as np
 
-from shoal.arrays import FloatVector, LongVector
+from shoal.coding import CodedTable
 from shoal.errors import LimitError
-from shoal.methods.base import Method, Parts
-from shoal.methods.full_domain.judging import Check, Judge
+from shoal.judging.models.requirements import Requirements
 from shoal.methods.full_domain.lattice import Lattice, rank
-from shoal.methods.full_domain.telling import infeasible, pruning
-from shoal.models.requirements import Requirements
+from shoal.methods.full_domain.mapping_judge import Check, Judge
+from shoal.methods.full_domain.search_summary import infeasible, pruning
+from shoal.methods.method import Method, Parts
 from shoal.release import Release
-from shoal.run import Run
-from shoal.table import CodedTable
+from shoal.support.arrays import FloatVector, LongVector
+from shoal.support.run import Run
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,10 +12,10 @@ from typing import overload
 
 import numpy as np
 
-from shoal.arrays import FloatVector, IntVector, LongVector
+from shoal.coding import CodedTable
 from shoal.errors import PolicyError, Problem
-from shoal.table import CodedTable
-from shoal.wording import role_of
+from shoal.support.arrays import FloatVector, IntVector, LongVector
+from shoal.support.wording import role_of
 
 MOST_MAPPINGS = 10_000_000
 """Searches keep 20 bytes per mapping, so this many need about 200 MB."""

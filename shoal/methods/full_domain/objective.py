@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shoal.arrays import FloatMatrix, FloatVector, IntVector, LongMatrix, LongVector
-from shoal.brief import Brief
+from shoal.coding import CodedTable
+from shoal.coding.hierarchy import Hierarchy
 from shoal.errors import PolicyError, Problem
-from shoal.hierarchy import Hierarchy
-from shoal.measures.base import CellMeasure, ClassMeasure, Measure
-from shoal.models.requirements import Requirements
-from shoal.table import CodedTable
+from shoal.judging.measures.measure import CellMeasure, ClassMeasure, Measure
+from shoal.judging.models.requirements import Requirements
+from shoal.support.arrays import FloatMatrix, FloatVector, IntVector, LongMatrix, LongVector
+from shoal.support.brief import Brief
 
 if TYPE_CHECKING:
     from shoal.kernels.lattice import Gains
@@ -91,7 +91,7 @@ def objective(table: CodedTable, requirements: Requirements) -> Objective:
     the difference to the whole domain. If a cell may lose more than the whole domain, or less than a smaller one
     (entropy), the bounds cap it and take the worst of all nodes below at each level.
     """
-    from shoal.measures import MEASURES
+    from shoal.judging.measures import MEASURES
 
     measure = MEASURES[requirements.measure]()
     cells = isinstance(measure, CellMeasure)

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.arrays import IntVector, LongMatrix, LongVector
-from shoal.brief import Brief
-from shoal.machine.parallel import PIECE
-from shoal.table import CodedTable
-from shoal.table.groups import Histograms
+from shoal.coding import CodedTable
+from shoal.coding.groups import Histograms
+from shoal.support.arrays import IntVector, LongMatrix, LongVector
+from shoal.support.brief import Brief
+from shoal.support.machine.threads import PIECE
 
 WORD = 64
 """Bits of a key."""

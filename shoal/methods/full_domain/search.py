@@ -6,15 +6,15 @@ import time
 
 import numpy as np
 
-from shoal.arrays import FloatMatrix, FloatVector, IntVector, LongVector
+from shoal.coding import CodedTable
 from shoal.errors import LimitError
-from shoal.methods.full_domain.judging import Check, Judge
+from shoal.judging.models.requirements import Requirements
 from shoal.methods.full_domain.lattice import Lattice, Rank, rank
-from shoal.methods.full_domain.telling import infeasible, proof, pruning
-from shoal.models.requirements import Requirements
+from shoal.methods.full_domain.mapping_judge import Check, Judge
+from shoal.methods.full_domain.search_summary import infeasible, proof, pruning
 from shoal.release import Release
-from shoal.run import Run
-from shoal.table import CodedTable
+from shoal.support.arrays import FloatMatrix, FloatVector, IntVector, LongVector
+from shoal.support.run import Run
 
 SLACK = 1e-9
 """Tolerance for rounding: bounds are sums of many numbers."""

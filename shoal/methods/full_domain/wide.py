@@ -11,19 +11,19 @@ from typing import Any
 
 import numpy as np
 
-from shoal.arrays import LongVector
+from shoal.coding import CodedTable
 from shoal.errors import LimitError
+from shoal.judging.models.k_anonymity import KAnonymity
+from shoal.judging.models.requirements import Requirements
 from shoal.methods.full_domain.cuts import Box, Cuts, Solved
-from shoal.methods.full_domain.judging import Check, Judge
 from shoal.methods.full_domain.lattice import Rank, rank
+from shoal.methods.full_domain.mapping_judge import Check, Judge
 from shoal.methods.full_domain.search import Search
-from shoal.methods.full_domain.telling import infeasible, proof, pruning
-from shoal.models.k_anonymity import KAnonymity
-from shoal.models.requirements import Requirements
+from shoal.methods.full_domain.search_summary import infeasible, proof, pruning
 from shoal.release import Release
-from shoal.run import Run
-from shoal.table import CodedTable
-from shoal.wording import number, rounded_down, setting
+from shoal.support.arrays import LongVector
+from shoal.support.run import Run
+from shoal.support.wording import number, rounded_down, setting
 
 SLACK = 1e-9
 """Tolerance for rounding, as in the exact search."""

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shoal.arrays import IntMatrix, IntVector, LongVector
-from shoal.brief import Brief
-from shoal.machine.parallel import PIECE, in_threads, processors
+from shoal.support.arrays import IntMatrix, IntVector, LongVector
+from shoal.support.brief import Brief
+from shoal.support.machine.threads import PIECE, in_threads, processors
 
 if TYPE_CHECKING:
     from shoal.kernels.mondrian import CutWorkspace

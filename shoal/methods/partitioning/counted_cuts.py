@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.arrays import BoolVector, IntMatrix, IntVector, LongVector
-from shoal.brief import Brief
+from shoal.coding import Attribute
+from shoal.coding.groups import Groups, Histograms
+from shoal.judging.models.requirements import Requirements
 from shoal.methods.partitioning.mondrian import Mondrian
-from shoal.models.requirements import Requirements
-from shoal.table import Attribute
-from shoal.table.groups import Groups, Histograms
+from shoal.support.arrays import BoolVector, IntMatrix, IntVector, LongVector
+from shoal.support.brief import Brief
 
 if TYPE_CHECKING:
     from shoal.kernels.losses import Losses

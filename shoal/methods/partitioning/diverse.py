@@ -7,16 +7,16 @@ from math import ceil, floor
 
 import numpy as np
 
-from shoal.arrays import BoolVector, IntVector, LongVector
+from shoal.coding import CodedTable
 from shoal.errors import LimitError
+from shoal.judging.models.alpha_k import AlphaK
+from shoal.judging.models.k_anonymity import KAnonymity
+from shoal.judging.models.l_diversity import Diversity, RecursiveDiversity
+from shoal.judging.models.model import GroupModel, SensitiveModel
+from shoal.judging.models.p_sensitive import PSensitive
+from shoal.judging.models.requirements import Requirements
 from shoal.methods.partitioning.partition import Partition, by_domain, sorted_codes
-from shoal.models.alpha_k import AlphaK
-from shoal.models.base import GroupModel, SensitiveModel
-from shoal.models.k_anonymity import KAnonymity
-from shoal.models.l_diversity import Diversity, RecursiveDiversity
-from shoal.models.p_sensitive import PSensitive
-from shoal.models.requirements import Requirements
-from shoal.table import CodedTable
+from shoal.support.arrays import BoolVector, IntVector, LongVector
 
 LEFT_OVER = 8
 """Runs of rows that are cut off to make a size even have at least this many times k rows."""

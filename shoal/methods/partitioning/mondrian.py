@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.arrays import IntMatrix, IntVector, LongVector
+from shoal.coding import CodedTable
 from shoal.errors import check_known
-from shoal.machine.parallel import PIECE, in_threads
-from shoal.methods.base import Method, Parts
+from shoal.judging.models.requirements import Requirements
 from shoal.methods.blocks import rows_by_block, satisfying
-from shoal.methods.losses import losses_of
+from shoal.methods.loss_tables import losses_of
+from shoal.methods.method import Method, Parts
 from shoal.methods.partitioning.branches import Branch, divided, finish, joined
 from shoal.methods.partitioning.windows import check_shown, listed
-from shoal.models.requirements import Requirements
 from shoal.release import Release
-from shoal.run import Run
-from shoal.table import CodedTable
+from shoal.support.arrays import IntMatrix, IntVector, LongVector
+from shoal.support.machine.threads import PIECE, in_threads
+from shoal.support.run import Run
 
 if TYPE_CHECKING:
     from shoal.kernels.losses import Losses

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from shoal.arrays import BoolVector, IntVector
+from shoal.coding import CodedTable
 from shoal.errors import Problem
-from shoal.methods.base import CLASSES_OF_PARTS, Method, Parts
+from shoal.judging.models.requirements import Requirements
+from shoal.methods.method import CLASSES_OF_PARTS, Method, Parts
 from shoal.methods.partitioning.diverse import even, halved, merged_until_satisfied, spread_asked, spread_out
 from shoal.methods.partitioning.partition import (
     Partition,
@@ -20,11 +21,10 @@ from shoal.methods.partitioning.partition import (
     lexicographic_partition,
 )
 from shoal.methods.partitioning.windows import check_shown, homogeneous
-from shoal.models.requirements import Requirements
 from shoal.release import Release
-from shoal.run import Run
-from shoal.table import CodedTable
-from shoal.wording import setting
+from shoal.support.arrays import BoolVector, IntVector
+from shoal.support.run import Run
+from shoal.support.wording import setting
 
 
 @dataclass(frozen=True, kw_only=True)

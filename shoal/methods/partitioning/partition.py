@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from shoal.arrays import BoolVector, IntMatrix, IntVector, LongVector
-from shoal.brief import Brief
+from shoal.coding import CodedTable
+from shoal.judging.models.requirements import Requirements
 from shoal.methods.blocks import of_size, satisfying
-from shoal.methods.losses import cell_measure, losses_of
-from shoal.models.requirements import Requirements
-from shoal.table import CodedTable
+from shoal.methods.loss_tables import cell_measure, losses_of
+from shoal.support.arrays import BoolVector, IntMatrix, IntVector, LongVector
+from shoal.support.brief import Brief
 
 BITS = 63
 """A place on the Hilbert curve is a number of at most this many bits."""

@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from shoal.arrays import BoolVector, FloatVector, IntMatrix, IntVector, LongVector
-from shoal.brief import Brief
+from shoal.coding import CodedTable
 from shoal.errors import check_known
-from shoal.methods.losses import cell_measure
+from shoal.methods.loss_tables import cell_measure
 from shoal.methods.partitioning.partition import Partition
 from shoal.release import Release, ValueSets
-from shoal.table import CodedTable
+from shoal.support.arrays import BoolVector, FloatVector, IntMatrix, IntVector, LongVector
+from shoal.support.brief import Brief
 
 SETS = "sets"
 """Cells list the values that occur."""

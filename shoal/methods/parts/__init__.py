@@ -1,5 +1,5 @@
 """Large tables in parts: mondrian's first cuts, the method in each part, the parts in processes of their own."""
 
-from shoal.methods.parts.dividing import divided
+from shoal.methods.parts.on_parts import divided
 
 __all__ = ["divided"]

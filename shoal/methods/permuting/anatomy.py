@@ -8,12 +8,17 @@ from typing import ClassVar
 
 import numpy as np
 
-from shoal.arrays import IntMatrix, IntVector
+from shoal.coding import CodedTable
 from shoal.errors import LimitError, Problem
+from shoal.judging.models.alpha_k import AlphaK
+from shoal.judging.models.k_anonymity import KAnonymity
+from shoal.judging.models.l_diversity import Diversity
+from shoal.judging.models.p_sensitive import PSensitive
+from shoal.judging.models.requirements import Requirements
 from shoal.methods import METHODS
-from shoal.methods.base import Shuffled
 from shoal.methods.blocks import fitting
-from shoal.methods.permuting.permuting import (
+from shoal.methods.method import Shuffled
+from shoal.methods.permuting.shuffled_buckets import (
     SHUFFLED,
     Permuting,
     each_column,
@@ -21,16 +26,11 @@ from shoal.methods.permuting.permuting import (
     only_sensitive,
     own_cells,
 )
-from shoal.models.alpha_k import AlphaK
-from shoal.models.k_anonymity import KAnonymity
-from shoal.models.l_diversity import Diversity
-from shoal.models.p_sensitive import PSensitive
-from shoal.models.requirements import Requirements
 from shoal.release import Release
 from shoal.release.published import Published
-from shoal.run import Run
-from shoal.table import CodedTable
-from shoal.wording import role_of, setting
+from shoal.support.arrays import IntMatrix, IntVector
+from shoal.support.run import Run
+from shoal.support.wording import role_of, setting
 
 OWN = "values"
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from shoal.arrays import FloatMatrix, FloatVector, IntVector
-from shoal.table import CodedTable
+from shoal.coding import CodedTable
+from shoal.support.arrays import FloatMatrix, FloatVector, IntVector
 
 MOST_VALUES = 20
 """Columns with more values are binned into this many runs of codes, about equally frequent."""

@@ -8,20 +8,20 @@ from typing import ClassVar
 
 import numpy as np
 
-from shoal.arrays import IntMatrix, LongVector
+from shoal.coding import CodedTable
+from shoal.coding.population import population_of
 from shoal.errors import LimitError, Problem
-from shoal.methods.permuting.permuting import Permuting, each_column, facts_of, own_cells
+from shoal.judging.models.delta_presence import SLACK, DeltaPresence, asked_presence, without_presence
+from shoal.judging.models.model import Model
+from shoal.judging.models.requirements import Requirements
+from shoal.methods.permuting.shuffled_buckets import Permuting, each_column, facts_of, own_cells
 from shoal.methods.presence.bucket_mappings import BucketMappings
 from shoal.methods.presence.mpalm import MPALM
-from shoal.models.base import Model
-from shoal.models.delta_presence import SLACK, DeltaPresence, asked_presence, without_presence
-from shoal.models.requirements import Requirements
 from shoal.release import Release
 from shoal.release.published import Published
-from shoal.run import Run
-from shoal.table import CodedTable
-from shoal.table.population import population_of
-from shoal.wording import setting
+from shoal.support.arrays import IntMatrix, LongVector
+from shoal.support.run import Run
+from shoal.support.wording import setting
 
 BOXES, PEOPLE = "boxes", "people"
 MOST_STATES = 50_000
@@ -228,7 +228,7 @@ class _Buckets:
 
     def _outside(self, rows: LongVector, near: LongVector, run: Run) -> list[int]:
         """Return the people near some rows whose probability is, or may be, outside the bounds."""
-        from shoal.membership.presence import presence
+        from shoal.judging.membership.presence_chances import presence
 
         people: IntMatrix = np.repeat(self.tuples[near], self.many[near], axis=0)
         published = Published(

@@ -7,21 +7,21 @@ from typing import ClassVar
 
 import numpy as np
 
-from shoal.arrays import BoolVector, FloatVector, IntVector
-from shoal.brief import Brief
+from shoal.coding import Attribute, CodedTable
+from shoal.coding.groups import Groups, Histograms
+from shoal.coding.hierarchy import Hierarchy, Level
 from shoal.errors import DataError, LimitError, PolicyError, Problem, did_you_mean
-from shoal.hierarchy import Hierarchy, Level
-from shoal.methods.base import Shuffled
+from shoal.judging.models.model import GroupModel, one_class
+from shoal.judging.models.requirements import Requirements
+from shoal.methods.method import Shuffled
 from shoal.methods.permuting.column_groups import CORRELATIONS, clustered, correlations
-from shoal.methods.permuting.permuting import SHUFFLED, Permuting, facts_of, own_cells, shuffled_within
-from shoal.models.base import GroupModel, one_class
-from shoal.models.requirements import Requirements
+from shoal.methods.permuting.shuffled_buckets import SHUFFLED, Permuting, facts_of, own_cells, shuffled_within
 from shoal.release import Release
 from shoal.release.published import Published
-from shoal.run import Run
-from shoal.table import Attribute, CodedTable
-from shoal.table.groups import Groups, Histograms
-from shoal.wording import setting
+from shoal.support.arrays import BoolVector, FloatVector, IntVector
+from shoal.support.brief import Brief
+from shoal.support.run import Run
+from shoal.support.wording import setting
 
 
 @dataclass(frozen=True, kw_only=True)

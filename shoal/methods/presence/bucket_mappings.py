@@ -9,11 +9,11 @@ from itertools import combinations, product
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.arrays import IntMatrix, IntVector, LongVector
-from shoal.membership.bucket import Bucket, propagated
-from shoal.membership.chances import membership
-from shoal.models.delta_presence import SLACK, DeltaPresence
-from shoal.table import CodedTable
+from shoal.coding import CodedTable
+from shoal.judging.membership.bucket import Bucket, propagated
+from shoal.judging.membership.chances import membership
+from shoal.judging.models.delta_presence import SLACK, DeltaPresence
+from shoal.support.arrays import IntMatrix, IntVector, LongVector
 
 Mapping = tuple[int, ...]
 Mappings = NDArray[np.int8]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.arrays import IntMatrix, LongVector
-from shoal.models.delta_presence import DeltaPresence, asked_presence
-from shoal.models.requirements import Requirements
-from shoal.table import CodedTable
-from shoal.table.population import counted_together
+from shoal.coding import CodedTable
+from shoal.coding.population import counted_together
+from shoal.judging.models.delta_presence import DeltaPresence, asked_presence
+from shoal.judging.models.requirements import Requirements
+from shoal.support.arrays import IntMatrix, LongVector
 
 
 class PresenceRule:

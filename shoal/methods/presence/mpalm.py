@@ -10,16 +10,16 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.arrays import BoolVector, FloatVector, IntMatrix, IntVector, LongVector
+from shoal.coding import Attribute, CodedTable
+from shoal.coding.population import counted_together
 from shoal.errors import LimitError, Problem
-from shoal.methods.base import Method, Parts
-from shoal.methods.losses import losses_of
-from shoal.models.delta_presence import DeltaPresence, asked_presence, without_presence
-from shoal.models.requirements import Requirements
+from shoal.judging.models.delta_presence import DeltaPresence, asked_presence, without_presence
+from shoal.judging.models.requirements import Requirements
+from shoal.methods.loss_tables import losses_of
+from shoal.methods.method import Method, Parts
 from shoal.release import Release
-from shoal.run import Run
-from shoal.table import Attribute, CodedTable
-from shoal.table.population import counted_together
+from shoal.support.arrays import BoolVector, FloatVector, IntMatrix, IntVector, LongVector
+from shoal.support.run import Run
 
 
 @dataclass(frozen=True, kw_only=True)

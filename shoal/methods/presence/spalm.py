@@ -9,17 +9,17 @@ from typing import ClassVar
 
 import numpy as np
 
-from shoal.arrays import FloatVector, IntVector, LongVector
+from shoal.coding import CodedTable
+from shoal.coding.population import counted_together
 from shoal.errors import LimitError, Problem
-from shoal.methods.base import Method, Parts
+from shoal.judging.models.delta_presence import DeltaPresence, asked_presence, without_presence
+from shoal.judging.models.requirements import Requirements
 from shoal.methods.full_domain.lattice import Lattice, Rank, rank
-from shoal.methods.losses import cell_measure
-from shoal.models.delta_presence import DeltaPresence, asked_presence, without_presence
-from shoal.models.requirements import Requirements
+from shoal.methods.loss_tables import cell_measure
+from shoal.methods.method import Method, Parts
 from shoal.release import Release
-from shoal.run import Run
-from shoal.table import CodedTable
-from shoal.table.population import counted_together
+from shoal.support.arrays import FloatVector, IntVector, LongVector
+from shoal.support.run import Run
 
 
 @dataclass(frozen=True, kw_only=True)

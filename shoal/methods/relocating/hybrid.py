@@ -8,20 +8,20 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from shoal.arrays import BoolVector, FloatVector, IntMatrix, IntVector, LongVector
+from shoal.coding import CodedTable
 from shoal.errors import LimitError
-from shoal.measures.base import ClassMeasure
-from shoal.methods.full_domain.judging import Judge
+from shoal.judging.measures.measure import ClassMeasure
+from shoal.judging.models.requirements import Requirements
 from shoal.methods.full_domain.lattice import Lattice, Rank, rank
+from shoal.methods.full_domain.mapping_judge import Judge
 from shoal.methods.full_domain.rollups import RollUp
-from shoal.methods.full_domain.telling import infeasible
+from shoal.methods.full_domain.search_summary import infeasible
 from shoal.methods.presence.mapping_presence import PresenceRule
-from shoal.methods.relocating.mending import Mender
+from shoal.methods.relocating.group_repair import Mender
 from shoal.methods.relocating.relocation import Allowance, Relocating, account, check_options, group_rules
-from shoal.models.requirements import Requirements
 from shoal.release import Release
-from shoal.run import Run
-from shoal.table import CodedTable
+from shoal.support.arrays import BoolVector, FloatVector, IntMatrix, IntVector, LongVector
+from shoal.support.run import Run
 
 CHUNK = 4096
 """How many mappings are searched at a time for one that is undecided."""

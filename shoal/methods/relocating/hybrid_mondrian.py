@@ -8,18 +8,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from shoal.arrays import IntMatrix, IntVector
+from shoal.coding import CodedTable
 from shoal.errors import PolicyError, Problem, did_you_mean
-from shoal.linking.evidence import Evidence
+from shoal.judging.linking.evidence import Evidence
+from shoal.judging.models.hybrid_k import ChiSquared, chi_squared
+from shoal.judging.models.requirements import Requirements
 from shoal.methods import METHODS
-from shoal.methods.losses import cell_measure, losses_of
+from shoal.methods.loss_tables import cell_measure, losses_of
 from shoal.methods.relocating.relocation import Allowance, Relocating, account, check_options, group_rules
-from shoal.models.hybrid import ChiSquared, chi_squared
-from shoal.models.requirements import Requirements
 from shoal.release import Release
 from shoal.release.render import shown_ends
-from shoal.run import Run
-from shoal.table import CodedTable
+from shoal.support.arrays import IntMatrix, IntVector
+from shoal.support.run import Run
 
 WIDEST = 2.0
 """No larger multiple of the limit for the kernel's statistic is tried; the stated test rejects long before."""

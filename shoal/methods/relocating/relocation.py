@@ -11,18 +11,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from shoal.arrays import IntMatrix, IntVector, LongVector
+from shoal.coding import CodedTable
 from shoal.errors import PolicyError, Problem, did_you_mean
-from shoal.linking.evidence import Evidence
-from shoal.measures import steering
-from shoal.methods.base import Method, Parts
-from shoal.models.base import Model
-from shoal.models.hybrid import AlphaHybrid, HybridK, expected, too_few
-from shoal.models.k_anonymity import KAnonymity
-from shoal.models.k_type import KType
-from shoal.models.requirements import Requirements
+from shoal.judging.linking.evidence import Evidence
+from shoal.judging.measures import steering
+from shoal.judging.models.hybrid_k import AlphaHybrid, HybridK, expected, too_few
+from shoal.judging.models.k_anonymity import KAnonymity
+from shoal.judging.models.k_type import KType
+from shoal.judging.models.model import Model
+from shoal.judging.models.requirements import Requirements
+from shoal.methods.method import Method, Parts
 from shoal.release import Release
-from shoal.table import CodedTable
+from shoal.support.arrays import IntMatrix, IntVector, LongVector
 
 TESTED = ("statistical", "rstat")
 """Variants whose class sizes must pass the chi-squared test."""
@@ -37,7 +37,7 @@ def check_options(
     variant: str, budget: float, alpha: float, measure: str = "", kinds: tuple[str, ...] = ()
 ) -> None:
     """Raise PolicyError with everything that is wrong with the options of a method that relocates."""
-    from shoal.measures import MEASURES
+    from shoal.judging.measures import MEASURES
 
     problems = []
     if measure and measure not in MEASURES:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from shoal.coding import CodedTable
 from shoal.errors import check_known
-from shoal.methods.base import CLASSES_OF_PARTS, Method, Parts
-from shoal.methods.sensitive.classes import Clustering, cluster, limited_by_values
-from shoal.models.requirements import Requirements
+from shoal.judging.models.requirements import Requirements
+from shoal.methods.method import CLASSES_OF_PARTS, Method, Parts
+from shoal.methods.sensitive.p_k_classes import Clustering, cluster, limited_by_values
 from shoal.release import Release
-from shoal.run import Run
-from shoal.table import CodedTable
+from shoal.support.run import Run
 
 SEEDS = ("farthest", "random")
 PARTS = Parts(why=CLASSES_OF_PARTS, whole=100_000, rows=20_000, sums=("clusters",))

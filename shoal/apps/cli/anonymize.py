@@ -1,0 +1,100 @@
+"""The command ``shoal anonymize``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from shoal.apps.cli import command_options
+from shoal.apps.cli.command_options import LOCAL, PATH, SOURCE, TARGET, chosen_policy, names_of
+from shoal.apps.cli.messages import say
+
+
+@click.command()
+@click.argument("data", type=SOURCE, required=False)
+@click.option("-p", "--policy", "policy_file", type=PATH, help="The policy, a TOML file.")
+@click.option(
+    "-o", "--output", type=TARGET, required=True, help="Where the release goes: a file or a database."
+)
+@click.option("--output-table", metavar="NAME", help="The table to write, if --output is a database.")
+@click.option(
+    "--method",
+    shell_complete=names_of("methods"),
+    help="Use this method instead of the policy's; auto: try all, and take the best.",
+)
+@command_options.table
+@command_options.query
+@command_options.settings
+@command_options.quasi
+@command_options.sensitive
+@command_options.role("identifier", "columns to remove")
+@command_options.person
+@command_options.groups
+@command_options.role("plain", "columns to keep as they are")
+@command_options.role("drop", "columns to leave out")
+@command_options.role("survey-weight", "the column of survey weights", "A")
+@click.option("--k", type=int, help="The smallest allowed equivalence class.")
+@click.option("--record", type=PATH, help="Write the private run record (JSON) here.")
+@click.option("--card", "cards", multiple=True, type=PATH,
+              help="Write the public release card here (.md or .json; may be given twice).")  # fmt: skip
+@command_options.codebooks
+@click.option(
+    "--keys",
+    type=PATH,
+    help="Write the private key table of pseudonyms here (CSV, readable by you alone).",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(0),
+    help="Make the random choices repeatable. Such a release is not for publication.",
+)
+@command_options.engine
+@command_options.force
+@command_options.as_json
+def anonymize(
+    data: Any,
+    policy_file: Path | None,
+    output: Any,
+    output_table: str | None,
+    method: str | None,
+    table: str | None,
+    query: str | None,
+    settings: tuple[str, ...],
+    k: int | None,
+    record: Path | None,
+    cards: tuple[Path, ...],
+    codebooks: tuple[Path, ...],
+    keys: Path | None,
+    seed: int | None,
+    engine: str | None,
+    force: bool,
+    as_json: bool,
+    **roles: Any,
+) -> None:
+    """Turn DATA into a release that satisfies its policy, verify it, and write it.
+
+    DATA is a file, or a database with --table or --query; without it, the policy names it (`[data] source`).
+
+    Without a policy file: shoal anonymize data.csv -o out.csv --quasi age,zip --sensitive disease --k 5
+    """
+    policy = chosen_policy(policy_file, command_options.with_engine(settings, engine), method, k, roles)
+    data = command_options.chosen_data(policy, data, table, query)
+    if policy.engine.name == LOCAL:
+        command_options.check_readable(data)
+        output = command_options.chosen_output(output, output_table)
+
+    from shoal.apps.cli import terminal
+    from shoal.pipeline.anonymize import anonymize_file
+
+    with terminal.progress(quiet=as_json) as progress:
+        result = anonymize_file(
+            data, policy, output, record=record, cards=cards, codebooks=codebooks, keys=keys,
+            spare=[policy_file] if policy_file else [], seed=seed, force=force, progress=progress,
+        )  # fmt: skip
+    if as_json:
+        say(json.dumps({"output": str(output), **result.summary()}, indent=2))
+    else:
+        terminal.result(result, output)

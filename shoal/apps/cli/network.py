@@ -1,0 +1,219 @@
+"""The commands ``shoal network ..``."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from shoal.apps.cli import command_options
+from shoal.apps.cli.command_options import PATH
+from shoal.apps.cli.messages import say
+from shoal.errors import DataError
+from shoal.support.wording import number
+
+if TYPE_CHECKING:
+    from shoal.network.judge_network import NetworkAudit
+
+
+@click.group()
+def network() -> None:
+    """Social networks: publish clusters of people with similar attributes and similar contacts."""
+
+
+_source = command_options.stacked(
+    click.option("--nodes", type=PATH, help="The node table: one row per person."),
+    click.option("--edges", type=PATH, help="The edge table: two columns of names of nodes."),
+    click.option("--graph", type=PATH, help="A GraphML file instead of two tables."),
+    click.option(
+        "--id", "id_column", metavar="COLUMN", help="The column of the node table that edges refer to."
+    ),
+    click.option("--ends", nargs=2, metavar="A B", help="The two columns of the edge table [the first two]."),
+)
+
+
+_seed = click.option(
+    "--seed", type=click.IntRange(0), help="Make the random choices repeatable. Not for publication."
+)
+_kind = click.option("--format", "kind", type=click.Choice(["csv", "tsv", "parquet", "arrow"]), default="csv",
+                     show_default=True, help="Of the tables.")  # fmt: skip
+
+
+@network.command()
+@_source
+@command_options.policy_file
+@click.option("-o", "--output", type=PATH, required=True, help="The folder where the masked network goes.")
+@click.option("--alpha", type=click.FloatRange(0, 1), default=0.5, show_default=True,
+              help="Weight of attributes; the rest, up to 1, is the weight of structure.")  # fmt: skip
+@click.option("--samples", type=click.IntRange(0), default=1, show_default=True,
+              help="Graphs to draw for measuring structure; 0 for none.")  # fmt: skip
+@click.option("--record", type=PATH, help="Write the private run record (JSON) here.")
+@click.option(
+    "--report", type=PATH, help="Write a private report (HTML, with a picture of small networks) here."
+)
+@click.option("--card", "cards", multiple=True, type=PATH,
+              help="Write the public release card here (.md or .json; may be given twice).")  # fmt: skip
+@_kind
+@command_options.settings
+@_seed
+@command_options.force
+@command_options.as_json
+def anonymize(
+    nodes: Path | None,
+    edges: Path | None,
+    graph: Path | None,
+    id_column: str | None,
+    ends: tuple[str, str] | None,
+    policy_file: Path,
+    output: Path,
+    alpha: float,
+    samples: int,
+    record: Path | None,
+    report: Path | None,
+    cards: tuple[Path, ...],
+    kind: str,
+    settings: tuple[str, ...],
+    seed: int | None,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Turn a network into a masked network that satisfies its policy, verify it, and write it.
+
+    Shoal writes nodes, members and edges (tables) and masked.graphml into the folder.
+    """
+    from shoal.apps.cli import terminal
+    from shoal.network.anonymize_network import anonymize_network_files
+
+    source = _given(nodes, edges, graph)
+    if source is None:
+        raise DataError("name the network: --nodes and --edges, or --graph")
+    policy = command_options.policy_of(policy_file, settings)
+    with terminal.progress(quiet=as_json) as progress:
+        result = anonymize_network_files(
+            *source, policy, output, kind=kind, record=record, report=report, cards=cards, spare=[policy_file],
+            force=force, id=id_column, ends=ends or None, alpha=alpha, samples=samples, seed=seed, progress=progress,
+        )  # fmt: skip
+    if as_json:
+        say(json.dumps({"output": str(output), **result.summary()}, indent=2))
+    else:
+        _show(result, output)
+
+
+@network.command()
+@click.argument("folder", metavar="FOLDER", type=PATH)
+@_source
+@command_options.policy_file
+@command_options.settings
+@command_options.as_json
+def audit(
+    folder: Path,
+    nodes: Path | None,
+    edges: Path | None,
+    graph: Path | None,
+    id_column: str | None,
+    ends: tuple[str, str] | None,
+    policy_file: Path,
+    settings: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Audit the masked network in FOLDER from its tables, and attack it if the original is given.
+
+    A graph that another tool published is audited as well: FOLDER is then its GraphML file, or a folder with a table of
+    nodes and one of edges.
+
+    Exit code 5 if it violates its policy, 9 if something could not be checked.
+    """
+    from shoal.apps.cli import terminal
+    from shoal.network.judge_network import audit_network
+    from shoal.release.verdict import exit_code
+
+    source = _given(nodes, edges, graph) or (None, None)
+    policy = command_options.policy_of(policy_file, settings)
+    with terminal.progress(quiet=as_json) as progress:
+        report = audit_network(
+            folder,
+            policy,
+            nodes=source[0],
+            edges=source[1],
+            id=id_column,
+            ends=ends or None,
+            progress=progress,
+        )
+    if as_json:
+        say(json.dumps(report.summary(), indent=2))
+    else:
+        _show(report, folder)
+    if not report.holds:
+        raise click.exceptions.Exit(exit_code(report.holds))
+
+
+@network.command()
+@click.argument("folder", type=PATH)
+@click.option("-o", "--output", type=PATH, required=True, help="The folder where the graph goes.")
+@_kind
+@_seed
+@command_options.force
+@command_options.as_json
+def sample(folder: Path, output: Path, kind: str, seed: int | None, force: bool, as_json: bool) -> None:
+    """Draw a random graph that is consistent with the masked network in FOLDER.
+
+    Shoal writes nodes and edges (tables) and graph.graphml into the output folder.
+    """
+    from shoal.network.masked import read_masked
+    from shoal.network.random_graphs import sample_network, write_sample_network
+    from shoal.support.run import Run
+
+    drawn = sample_network(read_masked(folder), Run.start(seed).random)
+    written = write_sample_network(drawn, output, kind=kind, force=force, masked=folder)
+    if as_json:
+        paths = [str(path) for path in written]
+        say(json.dumps({"nodes": drawn.nodes, "edges": drawn.edges, "written": paths}, indent=2))
+    else:
+        for path in written:
+            say(f"wrote {path}")
+
+
+def _given(nodes: Path | None, edges: Path | None, graph: Path | None) -> tuple[Path, Path | None] | None:
+    if graph is not None:
+        if nodes is not None or edges is not None:
+            raise DataError("--graph has nodes and edges of its own: give it alone, or --nodes and --edges")
+        return graph, None
+    if nodes is None and edges is None:
+        return None
+    if nodes is None or edges is None:
+        raise DataError(f"--{'nodes' if nodes is None else 'edges'} is missing: a network is two tables")
+    return nodes, edges
+
+
+def _show(report: NetworkAudit, place: Path) -> None:
+    from rich.table import Table
+
+    from shoal.apps.cli import terminal
+    from shoal.judging.measures import MEASURES
+    from shoal.network.network_report import (
+        ATTACK_HEAD,
+        DISCLOSURE_HEAD,
+        attack_rows,
+        disclosure_rows,
+        structure_rows,
+    )
+
+    # The two measures of networks have a line of their own.
+    known = {name: value for name, value in report.measures.items() if name in MEASURES}
+    terminal.audit(replace(report, measures=known), place)
+    console = terminal.plain_console()
+    losses = "   ".join(f"{name.upper()} {number(report.measures[name])}" for name in ("ngil", "nsil"))
+    console.print(f"network: {report.edges_published:,} edges   {losses}")
+    for head, rows in (
+        (("structure", "before", "after"), structure_rows(report)),
+        (ATTACK_HEAD, attack_rows(report)),
+        (DISCLOSURE_HEAD, disclosure_rows(report)),
+    ):
+        if rows:
+            table = Table(*head, box=None, pad_edge=False)
+            for row in rows:
+                table.add_row(*row)
+            console.print(table)

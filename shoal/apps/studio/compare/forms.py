@@ -1,0 +1,208 @@
+"""The work of the screen Compare: all methods as they finish, two of them side by side, and the choice."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from starlette.datastructures import FormData, QueryParams
+
+from shoal.apps.studio.compare.frontier import drawn
+from shoal.apps.studio.compare.trials import (
+    EXPLAIN,
+    SECONDS,
+    choose,
+    start_compare,
+    start_explain,
+    stop,
+    trials_of,
+)
+from shoal.apps.studio.compare.view import detail, explained, pair, place_in, refused, rows
+from shoal.apps.studio.look.release import start_release
+from shoal.apps.studio.project import Project, Tables
+from shoal.apps.studio.requirements.forms import as_number, methods
+from shoal.apps.studio.requirements.outlook import outlook
+from shoal.apps.studio.screen_base import Action, State
+from shoal.errors import ARGUMENTS, PolicyError, Problem
+from shoal.methods import METHODS
+from shoal.pipeline.explanation import Cost
+from shoal.pipeline.explanation.relaxations import Relaxation, relaxations
+from shoal.policy import Policy
+from shoal.policy.checks import AUTO
+
+EXPLAIN_SECONDS = 60.0
+DEFAULTS: dict[str, Any] = {"methods": [], "ks": [], "sets": False, "jobs": 1, "seconds": SECONDS}
+"""The options of ``shoal compare``."""
+
+
+def state(project: Project) -> State:
+    """Done, as soon as there is a release to choose."""
+    found = trials_of(project)
+    if found is None:
+        return State("open")
+    job = project.jobs.find(found.job)
+    ended = sum(stage == "ended" for stage in found.stages)
+    if job is not None and job.active:
+        return State("open", f"{ended} of {len(found.trials)} methods" if found.trials else "begins")
+    if job is not None and job.state == "failed":
+        return State("problem", "could not be compared")
+    good = sum(
+        trial.withstands for trial, stage in zip(found.trials, found.stages, strict=False) if stage == "ended"
+    )
+    if not good:
+        return State("problem", "no release to choose")
+    if found.stale(project):
+        return State("attention", "of an earlier policy")
+    return State("done", f"{good} releases to choose from")
+
+
+def context(project: Project, query: QueryParams) -> Mapping[str, Any]:
+    """Return what is known so far, and the release that somebody looks at."""
+    found = trials_of(project)
+    job = None if found is None else project.jobs.find(found.job)
+    shown: dict[str, Any] = {
+        "ahead": outlook(project, 0.05),
+        "trials": found,
+        "job": job,
+        "stale": found is not None and found.stale(project),
+        "methods": [one for one in methods() if one[0] != AUTO],
+        "given": DEFAULTS if found is None else found.options,
+        "cores": os.cpu_count() or 1,
+        "auto": AUTO,
+        "explained": explained(project),
+        "explain_seconds": f"{EXPLAIN_SECONDS:g}",
+        "rows": [],
+        "refused": [],
+        "drawing": None,
+        "detail": None,
+        "pair": None,
+    }
+    if found is not None and found.trials:
+        compared, places = found.comparison()
+        best = compared.best()
+        shown |= {
+            "compared": compared,
+            "rows": rows(found, compared),
+            "refused": refused(found),
+            "drawing": drawn(compared, places),
+            "best": None if best is None else places[compared.trials.index(best)],
+            "detail": detail(found, compared, place_in(query.get("point"), found)),
+            "pair": pair(found, compared) if len(found.pins) == 2 else None,
+            "pins": found.pins,
+        }
+    return shown
+
+
+# --- answers --------------------------------------------------------------------------------------------------
+
+
+def _start(project: Project, form: FormData) -> None:
+    """Begin, with the options of ``shoal compare``."""
+    ks = []
+    for text in str(form.get("ks", "")).replace(",", " ").split():
+        if not text.isdecimal() or int(text) < 2:
+            problem = Problem(
+                "k", f"'{text[:40]}' is not a whole number of at least 2", "write for example 2, 5, 10"
+            )
+            raise PolicyError([problem], where=ARGUMENTS)
+        ks.append(int(text))
+    options = {
+        "methods": [name for name in METHODS if name in form.getlist("method")],
+        "ks": ks,
+        "sets": "sets" in form,
+        "jobs": int(as_number(str(form.get("jobs", "1")) or "1", "jobs", whole=True)),
+        "seconds": as_number(str(form.get("seconds", SECONDS)) or str(SECONDS), "seconds", whole=False),
+    }
+    start_compare(project, options)
+
+
+def _number(form: FormData, name: str) -> int:
+    text = str(form.get(name, ""))
+    return int(text) if text.isdecimal() else -1
+
+
+def _back(form: FormData) -> str:
+    point = str(form.get("point", ""))
+    return f"/compare?point={point}" if point.isdecimal() else "/compare"
+
+
+def _stop(project: Project, form: FormData) -> str:
+    stop(project, _number(form, "trial"))
+    return _back(form)
+
+
+def _stop_all(project: Project, form: FormData) -> str:
+    found = trials_of(project)
+    if found is not None:
+        project.jobs.cancel(found.job)
+    return _back(form)
+
+
+def _pin(project: Project, form: FormData) -> str:
+    """Pin a release, or take its pin away; of three, the oldest goes."""
+    found, place = trials_of(project), _number(form, "trial")
+    if found is not None and place_in(str(place), found) is not None:
+        kept = [pin for pin in found.pins if pin != place]
+        found.pins = kept if place in found.pins else [*kept, place][-2:]
+        project.changed()
+    return _back(form)
+
+
+def _choose(project: Project, form: FormData) -> str | None:
+    trial = choose(project, _number(form, "trial"))
+    if trial is None:
+        return None
+    start_release(project)
+    return "/look"
+
+
+def _auto(project: Project, _form: FormData) -> str:
+    project.set("method.name", AUTO)
+    start_release(project)
+    return "/look"
+
+
+def _explain(project: Project, form: FormData) -> None:
+    seconds = as_number(str(form.get("seconds", "")) or f"{EXPLAIN_SECONDS:g}", "seconds", whole=False)
+    start_explain(project, seconds)
+
+
+def _apply(project: Project, form: FormData) -> None:
+    """Change the policy as one of the costs says."""
+    if EXPLAIN not in project.store:
+        return
+    at, policy = project.store[EXPLAIN]
+    job, place = project.jobs.find(at), _number(form, "cost")
+    costs = () if job is None or job.result is None else job.result.costs
+    if policy.to_toml() != project.toml:
+        project.tell("warning", "The policy has changed since; explain it again.", "compare")
+        return
+    wanted = costs[place] if 0 <= place < len(costs) else None
+    if wanted is not None and wanted.kind == "column":
+        return  # whether a column may be published as it is, is decided under Roles, not by what it saves
+    for step in relaxations(policy):
+        if wanted is not None and _same(step, wanted):
+            project.edit(step.words, lambda tables, after=step.policy: _become(tables, after))  # type: ignore[misc]
+            return
+
+
+def _same(step: Relaxation, cost: Cost) -> bool:
+    return (step.kind, step.what, step.before, step.after) == (cost.kind, cost.what, cost.before, cost.after)
+
+
+def _become(tables: Tables, policy: Policy) -> None:
+    tables.clear()
+    tables.update(policy.to_dict())
+
+
+ACTIONS: dict[str, Action] = {
+    "start": _start,
+    "stop": _stop,
+    "stop-all": _stop_all,
+    "pin": _pin,
+    "choose": _choose,
+    "auto": _auto,
+    "explain": _explain,
+    "apply": _apply,
+}

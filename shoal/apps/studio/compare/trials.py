@@ -1,0 +1,178 @@
+"""A comparison while it runs: what is known of each trial, kept so that a page can be loaded again at any time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from shoal.apps.studio.job_tasks.compare import Began, Ended, Planned
+from shoal.apps.studio.jobs import Job
+from shoal.apps.studio.project import Project, Tables
+from shoal.errors import DataError
+from shoal.judging.measures import MEASURES
+from shoal.pipeline.comparison import Comparison, Trial
+from shoal.pipeline.comparison.compare import SECONDS
+from shoal.pipeline.comparison.portfolio import with_k, with_method
+from shoal.policy import Policy
+from shoal.policy.adversaries import derivation, implied
+
+KIND, EXPLAIN = "compare", "explain"
+"""Kinds of jobs, and where their results are in the store of a project."""
+
+Stage = Literal["waiting", "running", "ended"]
+
+
+@dataclass
+class Trials:
+    """All trials of one comparison so far."""
+
+    job: int
+    policy: Policy
+    """The one that was compared."""
+    base: Tables
+    """It as tables, without its method, to notice changes."""
+    options: Mapping[str, Any]
+    trials: list[Trial] = field(default_factory=list)
+    moving: dict[int, Stage] = field(default_factory=dict)
+    """The trials that wait or run."""
+    columns: tuple[str, ...] = ()
+    originals: tuple[Any, ...] = ()
+    shown: dict[int, Ended] = field(default_factory=dict)
+    """What releases show of the example rows."""
+    pins: list[int] = field(default_factory=list)
+
+    def heed(self, _job: Job, note: Any) -> None:
+        """Take what the job tells."""
+        if isinstance(note, Planned):
+            self.columns, self.originals = note.columns, note.originals
+            self.moving = dict.fromkeys(note.waiting, "waiting")
+            self.trials = list(note.trials)  # last: a page that is made meanwhile shows all of it or nothing
+        elif isinstance(note, Began):
+            self.moving[note.place] = "running"
+        elif isinstance(note, Ended):
+            self.trials[note.place] = note.trial
+            if note.rows:
+                self.shown[note.place] = note
+            self.moving.pop(note.place, None)
+
+    @property
+    def stages(self) -> list[Stage]:
+        """What becomes of each trial."""
+        return [self.moving.get(place, "ended") for place in range(len(self.trials))]
+
+    def comparison(self) -> tuple[Comparison, list[int]]:
+        """Return what has ended, and the place of each of its trials."""
+        places = [place for place, stage in enumerate(self.stages) if stage == "ended"]
+        privacy, measure = self.policy.privacy, self.policy.utility.measure
+        compared = Comparison(
+            trials=tuple(self.trials[place] for place in places),
+            adversaries=implied(privacy),
+            derivation=derivation(privacy),
+            measure=measure,
+            lower_is_better=MEASURES[measure].lower_is_better,
+            k=privacy.k,
+            rows=self.trials[0].rows if self.trials else 0,
+        )
+        return compared, places
+
+    def stale(self, project: Project) -> bool:
+        """Whether the policy has changed since, apart from its method."""
+        return self.base != without_method(project.tables)
+
+
+def without_method(tables: Tables) -> Tables:
+    """Return what a comparison depends on."""
+    return {name: part for name, part in tables.items() if name != "method"}
+
+
+def start_compare(project: Project, options: Mapping[str, Any]) -> Job:
+    """Begin to compare methods under the policy, or raise its problems."""
+    policy = project.needed()
+    if project.source is None:
+        raise DataError("open a table first")
+    found = Trials(0, policy, without_method(project.tables), dict(options))
+    job = project.jobs.start(
+        KIND,
+        "Compare methods",
+        "shoal.apps.studio.job_tasks.compare:compare",
+        {
+            "source": project.place(),
+            "policy": policy.to_toml(),
+            "base": project.base,
+            "options": options,
+        },
+        policy=policy.to_toml(),
+        heed=found.heed,
+    )
+    found.job = job.number
+    project.store[KIND] = found
+    project.changed()
+    return job
+
+
+def start_explain(project: Project, seconds: float) -> Job:
+    """Begin to find out what each requirement costs."""
+    policy = project.needed()
+    if project.source is None:
+        raise DataError("open a table first")
+    job = project.jobs.start(
+        EXPLAIN,
+        "Explain what each requirement costs",
+        "shoal.apps.studio.job_tasks.compare:explain",
+        {
+            "source": project.place(),
+            "policy": policy.to_toml(),
+            "base": project.base,
+            "seconds": seconds,
+        },
+        policy=policy.to_toml(),
+    )
+    project.store[EXPLAIN] = (job.number, policy)
+    return job
+
+
+def trials_of(project: Project) -> Trials | None:
+    """Return the newest comparison of this table."""
+    found = project.store.get(KIND)
+    return found if isinstance(found, Trials) else None
+
+
+def stop(project: Project, place: int) -> None:
+    """Stop one trial, if it runs or waits."""
+    found = trials_of(project)
+    job = None if found is None else project.jobs.find(found.job)
+    if found is not None and job is not None and job.active and 0 <= place < len(found.trials):
+        job.tell(place)
+
+
+def choose(project: Project, place: int) -> Trial | None:
+    """Make the method of a trial, its options and its k those of the policy."""
+    found = trials_of(project)
+    if found is None or not 0 <= place < len(found.trials) or found.stages[place] != "ended":
+        return None
+    trial = found.trials[place]
+    before = not found.stale(project)
+    chosen = with_method(with_k(project.needed(), trial.k), trial.method, dict(trial.options))
+
+    def change(tables: Tables) -> None:
+        tables.clear()
+        tables.update(chosen.to_dict())
+
+    project.edit(f"method: {trial.label}", change)
+    if before:
+        found.base = without_method(project.tables)  # the choice itself does not make the comparison old
+    return trial
+
+
+__all__ = [
+    "EXPLAIN",
+    "KIND",
+    "SECONDS",
+    "Trials",
+    "choose",
+    "start_compare",
+    "start_explain",
+    "stop",
+    "trials_of",
+]

@@ -1,0 +1,212 @@
+"""What the screen Compare shows: trials as lines, one release, two of them column by column, and costs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from shoal.apps.studio.compare.trials import EXPLAIN, Trials
+from shoal.apps.studio.project import Project
+from shoal.documents.pages.look import Marked
+from shoal.judging.measures import MEASURES
+from shoal.methods import METHODS
+from shoal.pipeline.comparison import Comparison, Trial
+from shoal.pipeline.explanation import Explanation
+from shoal.pipeline.explanation.explanation import NOT_TRIED
+from shoal.support.wording import number
+
+
+@dataclass(frozen=True)
+class Line:
+    """One trial in the table."""
+
+    place: int
+    label: str
+    k: int | None
+    state: str
+    """``good``, ``bad``, ``plain`` or ``waiting``."""
+    words: str
+    loss: str = ""
+    risk: str = ""
+    classes: str = ""
+    suppressed: str = ""
+    seconds: str = ""
+    running: bool = False
+    stoppable: bool = False
+    release: bool = False
+    """There is one to look at."""
+
+
+def rows(found: Trials, compared: Comparison) -> list[Line]:
+    """Return the trials that made a release, best first, then those that run or wait."""
+    lines = []
+    for place, (trial, stage) in enumerate(zip(found.trials, found.stages, strict=False)):
+        if stage != "ended":
+            running = stage == "running"
+            words = "runs" if running else "waits"
+            lines.append(Line(place, trial.label, trial.k, "waiting", words, running=running, stoppable=True))
+        elif trial.holds:
+            state, words = ("good", "withstands") if trial.withstands else ("bad", "falls to an attack")
+            lines.append(
+                Line(
+                    place, trial.label, trial.k, state, words, amount(compared, trial),
+                    "-" if trial.risk is None else f"{trial.risk:.2%}", f"{trial.classes:,}",
+                    f"{trial.suppressed:,}", f"{trial.seconds:.2f} s", release=True,
+                )
+            )  # fmt: skip
+
+    def rank(line: Line) -> tuple[Any, ...]:
+        order = {"good": 0, "bad": 1, "waiting": 2}[line.state]
+        trial = found.trials[line.place]
+        return (
+            order,
+            not line.running,
+            compared.loss(trial) if line.release else 0.0,
+            trial.seconds,
+            line.place,
+        )
+
+    return sorted(lines, key=rank)
+
+
+def amount(compared: Comparison, trial: Trial) -> str:
+    """Write the loss of a trial with its unit."""
+    return amount_by(compared.measure, trial.measures.get(compared.measure))
+
+
+def amount_by(measure: str, value: float | None) -> str:
+    """Write the value of a measure with its unit."""
+    if value is None or value != value:
+        return "-"
+    return f"{value:.1%}" if MEASURES[measure].share else f"{value:,.4g}"
+
+
+def refused(found: Trials) -> list[tuple[str, str, list[str]]]:
+    """Return why the other trials made no release, once per reason, as (status, reason, methods)."""
+    reasons: dict[tuple[str, str], list[str]] = {}
+    for trial, stage in zip(found.trials, found.stages, strict=False):
+        if stage == "ended" and not trial.holds:
+            brief = f"; {trial.reason}".replace(f"; {trial.method} ", "; ").removeprefix("; ")
+            names = reasons.setdefault((trial.status, brief), [])
+            if trial.label not in names:
+                names.append(trial.label)
+    return [(status, reason, names) for (status, reason), names in reasons.items()]
+
+
+def detail(found: Trials, compared: Comparison, place: int | None) -> dict[str, Any] | None:
+    """Return the summary of one release."""
+    if place is None:
+        return None
+    trial = found.trials[place]
+    kind = METHODS[trial.method]
+    return {
+        "place": place,
+        "trial": trial,
+        "loss": amount(compared, trial),
+        "analyses": [
+            [name, amount_by(name, trial.measures.get(name)), MEASURES[name].summary]
+            for name in compared.analyses
+        ],
+        "summary": kind.summary,
+        "paper": kind.paper,
+        "pinned": place in found.pins,
+        "verdicts": [
+            [
+                one.model,
+                number(one.required),
+                number(one.reached),
+                Marked("holds", "good") if one.holds else Marked("violated", "bad"),
+            ]
+            for one in trial.verdicts
+        ],
+        "attacks": [
+            [
+                one.attack,
+                one.adversary,
+                _share(one.success),
+                _share(one.baseline),
+                Marked(f"{one.at_risk:,}", "good" if one.holds else "bad")
+                if one.decides
+                else f"{one.at_risk:,} (for information)",
+            ]
+            for one in trial.attacks
+        ],
+        "examples": _examples(found, [place]),
+    }
+
+
+def _share(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2%}"
+
+
+def pair(found: Trials, compared: Comparison) -> dict[str, Any]:
+    """Return two releases column by column, with the same rows in both."""
+    one, other = (found.trials[place] for place in found.pins)
+    names = list(dict.fromkeys([*one.losses, *other.losses]))
+    facts = [
+        ("Information lost", amount(compared, one), amount(compared, other)),
+        ("Risk", *("-" if t.risk is None else f"{t.risk:.2%}" for t in (one, other))),
+        ("Classes", f"{one.classes:,}", f"{other.classes:,}"),
+        ("Rows suppressed", f"{one.suppressed:,}", f"{other.suppressed:,}"),
+        ("Seconds", f"{one.seconds:.2f}", f"{other.seconds:.2f}"),
+    ]
+    return {
+        "places": list(found.pins),
+        "labels": [_named(trial, compared) for trial in (one, other)],
+        "facts": facts,
+        "losses": [(name, one.losses.get(name), other.losses.get(name)) for name in names],
+        "examples": _examples(found, found.pins),
+    }
+
+
+def _named(trial: Trial, compared: Comparison) -> str:
+    return trial.label if trial.k is None or len(compared.ks) == 1 else f"{trial.label}, k = {trial.k}"
+
+
+def _examples(found: Trials, places: list[int]) -> dict[str, Any]:
+    """Return the example rows: the original, and what each of the releases shows of it."""
+    known = [found.shown[place] for place in places if place in found.shown]
+    return {
+        "columns": found.columns,
+        "rows": [
+            [row, *(one.rows[at] for one in known)] for at, row in enumerate(found.originals)
+        ] if len(known) == len(places) else [],
+        "shuffled": any(one.shuffled for one in known),
+    }  # fmt: skip
+
+
+def place_in(text: str | None, found: Trials) -> int | None:
+    """Return the trial that an address names, if it has a release."""
+    place = int(text) if text is not None and text.isdecimal() else -1
+    there = 0 <= place < len(found.trials) and found.stages[place] == "ended"
+    return place if there and found.trials[place].holds else None
+
+
+def explained(project: Project) -> dict[str, Any] | None:
+    """Return what each requirement costs, if it was asked for."""
+    if EXPLAIN not in project.store:
+        return None
+    place, policy = project.store[EXPLAIN]
+    job = project.jobs.find(place)
+    if job is None:
+        return None
+    found: Explanation | None = job.result
+    lines = []
+    if found is not None:
+        share = MEASURES[found.measure].share
+        for place, cost in enumerate(found.costs):
+            loss = "" if cost.loss is None else f"{cost.loss:.1%}" if share else f"{cost.loss:,.4g}"
+            won = (
+                "" if cost.won is None else f"{100 * cost.won:+.1f} points" if share else f"{cost.won:+,.4g}"
+            )
+            told = cost.reason.splitlines()[0] if cost.reason else ""
+            lines.append((place, cost, loss, won, told if cost.reason != NOT_TRIED else "no time left"))
+        lines.sort(key=lambda one: (one[1].loss is None, -(one[1].won or 0.0)))
+    return {
+        "job": job,
+        "result": found,
+        "lines": lines,
+        "stale": policy.to_toml() != project.toml,
+        "loss": "" if found is None or found.loss is None else f"{found.loss:.1%}" if MEASURES[found.measure].share
+        else f"{found.loss:,.4g}",
+    }  # fmt: skip

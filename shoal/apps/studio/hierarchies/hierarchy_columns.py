@@ -1,0 +1,272 @@
+"""The columns that have a hierarchy: what the policy says about each, and what Studio has found out about it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from shoal.apps.studio.hierarchies.preview import Counted, Tried, attempt, count, with_base
+from shoal.apps.studio.project import Project, Tables
+from shoal.coding.hierarchy import Hierarchy
+from shoal.coding.hierarchy.kinds import parsed
+from shoal.coding.hierarchy.kinds.file import File
+from shoal.errors import HierarchyError, ShoalError
+from shoal.policy.suggestions.proposals import Proposal, proposals
+
+KEY = "hierarchies"
+AT_ONCE, SOME = 200_000, 8
+"""Cells and columns that are looked at while somebody waits; more are looked at meanwhile."""
+KEPT = 64
+"""Trials that are remembered."""
+
+
+@dataclass(frozen=True)
+class Coded:
+    """A column with a hierarchy, as the policy has it."""
+
+    index: int
+    """Its place in the table; addresses name it by that."""
+    name: str
+    role: str
+    spec: Any = None
+    limit: int | tuple[str, ...] | None = None
+    weight: float = 1.0
+    protected: tuple[str, ...] = ()
+
+
+def coded_columns(project: Project) -> list[Coded]:
+    """Return the quasi-identifiers and sensitive columns, in the order of the table."""
+    assert project.frame is not None
+    found = []
+    columns = project.section("columns")
+    for index, name in enumerate(project.frame.columns):
+        entry = columns.get(name, {})
+        entry = {"role": entry} if isinstance(entry, str) else entry
+        role = str(entry.get("role", ""))
+        if role in ("quasi", "sensitive"):
+            limit = entry.get("limit")
+            found.append(
+                Coded(
+                    index,
+                    name,
+                    role,
+                    entry.get("hierarchy"),
+                    tuple(limit) if isinstance(limit, list | tuple) else limit,
+                    entry.get("weight", 1.0),
+                    tuple(entry.get("protected") or ()),
+                )
+            )
+    return found
+
+
+def wanted_k(project: Project) -> int:
+    """Return how many rows a group should have: k of the policy, or a usual one."""
+    k = project.section("privacy").get("k")
+    return k if isinstance(k, int) and k > 1 else 5
+
+
+def counted(project: Project, name: str) -> Counted:
+    """Return the values of a column, counted once."""
+    kept = _store(project).setdefault("counted", {})
+    if name not in kept:
+        assert project.frame is not None
+        kept[name] = count(project.frame, name)
+    found: Counted = kept[name]
+    return found
+
+
+def tried(project: Project, name: str, spec: Any) -> Tried:
+    """Return what a hierarchy does to a column, tried once."""
+    kept: dict[Any, Tried] = _store(project).setdefault("tried", {})
+    key = _key(project, name, spec)
+    if key not in kept:
+        try:
+            column = counted(project, name)
+            column = column if _lists_values(spec) else column.some
+            found = attempt(column, spec, project.base, wanted_k(project))
+        except ShoalError as error:
+            found = Tried(None, problem=str(error))
+        while len(kept) >= max(KEPT, 2 * len(project.frame.columns) if project.frame is not None else 0):
+            kept.pop(next(iter(kept)))
+        kept[key] = found
+    return kept[key]
+
+
+def proposed(project: Project, name: str) -> list[Proposal]:
+    """Return the hierarchies to choose from, made once."""
+    kept = _store(project).setdefault("proposed", {})
+    if name not in kept:
+        found = counted(project, name).some
+        kept[name] = proposals(name, found.values, found.counts)
+    return list(kept[name])
+
+
+def _key(project: Project, name: str, spec: Any) -> tuple[Any, ...]:
+    stamp: tuple[int, ...] = ()
+    if isinstance(spec, str):
+        with contextlib.suppress(ShoalError, OSError):
+            kind = with_base(spec, project.base)
+            if isinstance(kind, File):
+                state = kind.path.stat()
+                stamp = (state.st_mtime_ns, state.st_size)
+    return name, wanted_k(project), json.dumps(spec, default=str), stamp
+
+
+def trouble(project: Project, column: Coded) -> str:
+    """Return what is wrong with a column's hierarchy or limit, in words; empty if nothing is."""
+    kept: dict[Any, str] = _store(project).setdefault("troubles", {})
+    key = (_key(project, column.name, column.spec), column.limit)
+    if key not in kept:
+        kept[key] = trouble_in(column, tried(project, column.name, column.spec)) or _trouble_of_many(
+            project, column
+        )
+    return kept[key]
+
+
+def whole_hierarchy(project: Project, column: Coded) -> Hierarchy:
+    """Return the hierarchy over all values of a column. Seconds if there are very many."""
+    return with_base(column.spec, project.base).build(counted(project, column.name).values)
+
+
+def _trouble_of_many(project: Project, column: Coded) -> str:
+    """Return what is wrong with a hierarchy that was tried on some values only."""
+    if _lists_values(column.spec) or not counted(project, column.name).many:
+        return ""
+    try:
+        whole = whole_hierarchy(project, column)
+        if column.limit is not None:
+            whole.limited(column.limit)
+    except ShoalError as error:
+        return str(error)
+    return ""
+
+
+def _lists_values(spec: Any) -> bool:
+    """Whether a hierarchy lists its values, so that each value of the data must be looked for."""
+    try:
+        return parsed(spec).knows_domain
+    except HierarchyError:
+        return False
+
+
+def trouble_in(column: Coded, found: Tried) -> str:
+    """Return what is wrong with a hierarchy, or with the limit of its column, as far as it was tried."""
+    if found.problem:
+        return found.problem
+    if found.homeless:
+        lost = len(found.homeless)
+        return (
+            "1 value has no place in the tree" if lost == 1 else f"{lost:,} values have no place in the tree"
+        )
+    if column.limit is not None and found.hierarchy is not None:
+        try:
+            found.hierarchy.limited(column.limit)
+        except HierarchyError as error:
+            return f"the limit does not fit: {error}"
+    return ""
+
+
+def looked_at(project: Project) -> tuple[dict[str, str], int]:
+    """Return the troubles of the columns that were looked at, and how many are still to be. Large tables are looked at
+    meanwhile, and the page is shown anew afterwards. Every page asks.
+    """
+    assert project.frame is not None
+    store = _store(project)
+    kept = store.setdefault("troubles", {})
+    columns = [(one, (_key(project, one.name, one.spec), one.limit)) for one in coded_columns(project)]
+    waiting = [one for one, key in columns if key not in kept]
+    known = store.get("counted", {})
+    cells = sum(len(known[one.name].values) if one.name in known else project.frame.rows for one in waiting)
+    if len(waiting) > SOME or cells > AT_ONCE:
+        if not store.get("looking"):
+            store["looking"] = True
+            threading.Thread(target=_look, args=(project, store), daemon=True).start()
+    else:
+        for one in waiting:
+            trouble(project, one)
+        waiting = []
+    return {one.name: words for one, key in columns if (words := kept.get(key, ""))}, len(waiting)
+
+
+def _look(project: Project, store: dict[str, Any]) -> None:
+    try:
+        for one in coded_columns(project):
+            if project.store.get(KEY) is not store:
+                return  # another table is open now
+            trouble(project, one)
+    finally:
+        store["looking"] = False
+        project.changed()
+
+
+def set_hierarchy(
+    project: Project,
+    column: Coded,
+    spec: Any,
+    label: str,
+    more: Callable[[dict[str, Any]], None] | None = None,
+) -> None:
+    """Give a column a hierarchy, as one step. A limit or protected nodes that do not fit it any more go with it."""
+    found = tried(project, column.name, spec)
+    dropped: list[str] = []
+
+    def change(tables: Tables) -> None:
+        entry = column_entry(tables, column.name)
+        if spec is None:
+            entry.pop("hierarchy", None)
+        else:
+            entry["hierarchy"] = spec
+        if more is not None:
+            more(entry)
+        if found.hierarchy is None:
+            return
+        if "limit" in entry and not _limits(found, entry["limit"]):
+            entry.pop("limit")
+            dropped.append(
+                "The generalization limit was removed, because this hierarchy has no such level or node."
+            )
+        if "protected" in entry and not all(_has(found, name) for name in entry["protected"]):
+            entry.pop("protected")
+            dropped.append("The protected nodes were removed, because this hierarchy does not have them.")
+
+    project.edit(f"{column.name}: {label}", change)
+    for words in dropped:
+        project.tell("warning", words, KEY)
+
+
+def column_entry(tables: Tables, name: str) -> dict[str, Any]:
+    """Return the table of a column in the policy."""
+    columns = tables.setdefault("columns", {})
+    entry = columns.get(name, {})
+    if isinstance(entry, str):
+        entry = {"role": entry}
+    columns[name] = entry
+    found: dict[str, Any] = entry
+    return found
+
+
+def _limits(found: Tried, limit: Any) -> bool:
+    assert found.hierarchy is not None
+    try:
+        found.hierarchy.limited(limit)
+    except HierarchyError:
+        return False
+    return True
+
+
+def _has(found: Tried, name: str) -> bool:
+    assert found.hierarchy is not None
+    try:
+        found.hierarchy.find(name)
+    except HierarchyError:
+        return False
+    return True
+
+
+def _store(project: Project) -> dict[str, Any]:
+    found: dict[str, Any] = project.store.setdefault(KEY, {})
+    return found

@@ -1,0 +1,84 @@
+"""The work of making a release: what ``shoal anonymize`` and ``shoal report`` do, and the rows side by side."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from shoal import io
+from shoal.apps.studio.job_worker import Line
+from shoal.apps.studio.look.release import BESIDE, CARDS, CODEBOOKS, KEYS, RECORD, SUPPRESSED
+from shoal.coding.population import members_of
+from shoal.documents.report.report import report
+from shoal.io.databases import DatabaseTable
+from shoal.pipeline.anonymize import anonymize_file
+from shoal.policy import Policy
+from shoal.release.received.read_earlier import encode_whole
+from shoal.release.render import render
+from shoal.release.results import Result
+
+
+def release(
+    line: Line, *, source: str | Path | DatabaseTable, policy: str, base: Path, output: str, keys: bool
+) -> dict[str, Any]:
+    """Make a release with its papers in the job's folder, then look at it: rows side by side, and a private report."""
+    chosen, folder = Policy.from_toml(policy, base), line.folder
+
+    def first(stage: str, share: float) -> None:
+        line.progress(stage, 0.6 * share)
+
+    def second(stage: str, share: float) -> None:
+        line.progress(f"look: {stage}", 0.65 + 0.35 * share)
+
+    result = anonymize_file(
+        source, chosen, folder / output, record=folder / RECORD, cards=[folder / name for name in CARDS],
+        codebooks=[folder / name for name in CODEBOOKS], keys=folder / KEYS if keys else None, progress=first,
+    )  # fmt: skip
+    line.note(result.summary())
+    line.progress("look: rows side by side", 0.62)
+    columns = write_beside(source, chosen, result, folder / BESIDE)
+    seen = report(result, chosen, original=source, edition="private", progress=second)
+    return {
+        "summary": result.summary(),
+        "card": dict(result.card),
+        "files": [path.name for path in sorted(folder.iterdir()) if path.name != BESIDE],
+        "columns": columns,
+        "sections": seen.sections,
+        "withstands": seen.withstands,
+        "smallest": seen.smallest,
+        "risk_before": seen.risk_before,
+        "risk": seen.risk_after,
+    }
+
+
+def write_beside(source: str | Path | DatabaseTable, policy: Policy, result: Result, path: Path) -> list[str]:
+    """Write each row of the original beside the cells that the release shows of it, which are empty if it is
+    suppressed; return the names of the columns.
+
+    In the file columns have numbers instead of names: ``a0, a1, .., b0, b1, .., suppressed``.
+    """
+    frame = io.read(source, policy.read_options())
+    table = encode_whole(frame, policy)
+    rendered = render(table, result.release)
+    data = frame.data
+    if policy.population is not None and policy.population.column is not None:
+        data = data.filter(pl.Series(members_of(frame, policy.population.column)))
+    place = np.full(table.rows, -1, np.int64)
+    place[rendered.owner] = np.arange(len(rendered.owner))
+    where = pl.Series(place).replace(-1, None)
+    names = [name for name in frame.columns if name in rendered.rows.columns]
+    columns = [_texts(data[name]).alias(f"a{at}") for at, name in enumerate(names)]
+    columns += [_texts(rendered.rows[name]).gather(where).alias(f"b{at}") for at, name in enumerate(names)]
+    pl.DataFrame([*columns, pl.Series(SUPPRESSED, place < 0)]).write_parquet(path)
+    return names
+
+
+def _texts(column: pl.Series) -> pl.Series:
+    if column.dtype == pl.List:
+        return pl.Series(
+            column.name, [None if cell is None else str(cell.to_list()) for cell in column], pl.String
+        )
+    return column.cast(pl.String, strict=False)

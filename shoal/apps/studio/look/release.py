@@ -1,0 +1,129 @@
+"""From the policy to a release in Studio's folder, which Look shows and Hand over gives away."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from shoal.apps.studio.jobs import Job
+from shoal.apps.studio.project import Project, Standing
+from shoal.errors import DataError
+from shoal.io.formats import FORMATS, FileFormat, file_format_of
+
+KIND = "release"
+"""The kind of its job."""
+RECORD, CARDS = "record.json", ("card.md", "card.json")
+CODEBOOKS = ("codebook.md", "codebook.json", "codebook.csv", "datapackage.json")
+KEYS = "keys.csv"
+"""From pseudonyms back to identifiers: private, and written only if somebody asks for it."""
+BESIDE = "beside.parquet"
+"""Each original row beside what the release shows of it: private."""
+SUPPRESSED = "suppressed"
+"""Its last column."""
+
+
+@dataclass(frozen=True, eq=False)
+class Made:
+    """A verified release in Studio's folder, and what is known about it."""
+
+    folder: Path
+    output: str
+    """The name of the release in it."""
+    policy: str
+    """The policy that it was made for, as TOML."""
+    summary: Mapping[str, Any]
+    card: Mapping[str, Any]
+    columns: Sequence[str]
+    """The published columns of the table, as the rows side by side have them."""
+    sections: Sequence[Any]
+    """Of the private report."""
+    withstands: bool
+    seconds: float
+
+    @property
+    def publishable(self) -> bool:
+        """Whether it satisfies its policy, and no adversary of the policy gets further than it allows."""
+        return bool(self.summary["holds"]) and self.withstands
+
+    @property
+    def path(self) -> Path:
+        """The release itself."""
+        return self.folder / self.output
+
+
+def endings() -> list[str]:
+    """Return the endings of the formats that a release can be written in."""
+    kinds = [kind for kind in FORMATS.values() if issubclass(kind, FileFormat)]
+    return [kind.suffixes[0] for kind in kinds]
+
+
+def ending_of(project: Project) -> str:
+    """Return the ending of the release: the one that was chosen, or that of the table."""
+    chosen = project.store.get("ending")
+    if chosen:
+        return str(chosen)
+    given = "" if project.source is None else str(project.source.place)
+    found = file_format_of(Path(given)) if given and "://" not in given else None
+    return found.suffixes[0] if found is not None else endings()[0]
+
+
+def start_release(project: Project) -> Job:
+    """Begin to make the release of the policy, or raise its problems."""
+    policy = project.needed()
+    if project.source is None:
+        raise DataError("open a table first")
+    output = f"release{ending_of(project)}"
+    toml = policy.to_toml()
+
+    def after(job: Job) -> None:
+        made = Made(
+            job.folder, output, toml, job.result["summary"], job.result["card"], job.result["columns"],
+            job.result["sections"], job.result["withstands"], job.elapsed,
+        )  # fmt: skip
+        project.store[KIND] = made
+        project.store.pop("handed", None)  # that was another one
+        project.stand(_standing(made, job.result))
+
+    return project.jobs.start(
+        KIND,
+        f"Make the release ({policy.method.name})",
+        "shoal.apps.studio.job_tasks.release:release",
+        {
+            "source": project.place(),
+            "policy": toml,
+            "base": project.base,
+            "output": output,
+            "keys": bool(project.store.get("keys")) and bool(policy.pseudonyms),
+        },
+        policy=toml,
+        after=after,
+    )
+
+
+def made_release(project: Project) -> Made | None:
+    """Return the newest release."""
+    found = project.store.get(KIND)
+    return found if isinstance(found, Made) else None
+
+
+def _standing(made: Made, result: Mapping[str, Any]) -> Standing:
+    from shoal.judging.measures import MEASURES
+    from shoal.release.results import plain
+
+    summary = made.summary
+    loss = plain(summary["measures"].get(MEASURES.default))
+    return Standing(
+        label=str(summary["method"]),
+        policy=made.policy,
+        holds=made.publishable,
+        rows=int(summary["rows"]),
+        suppressed=int(summary["suppressed"]),
+        smallest=result["smallest"],
+        people=summary.get("people"),
+        people_suppressed=int(summary.get("people_suppressed", 0)),
+        risk=result["risk"],
+        loss=loss,
+        risk_before=result["risk_before"],
+    )

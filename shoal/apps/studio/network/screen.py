@@ -1,0 +1,164 @@
+"""The screen Network: mask a social network, whose people are the rows of the open table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from starlette.datastructures import FormData, QueryParams
+from starlette.responses import FileResponse, PlainTextResponse, Response
+
+from shoal.apps.studio.guard import OWN_POLICY
+from shoal.apps.studio.handover.files import Item, zipped
+from shoal.apps.studio.handover.screen import REPORT_POLICY
+from shoal.apps.studio.project import Project, Source
+from shoal.apps.studio.screen_base import Action, Part, Screen, State
+from shoal.errors import DataError, PolicyError, Problem
+
+KIND = "network"
+GRAPHS = (".graphml", ".xml")
+"""Endings of files that hold nodes and edges."""
+PAPERS = {"card.md": True, "card.json": True, "record.json": False, "report-private.html": False}
+"""The papers of a masked network, and whether they are public."""
+
+
+class Network(Screen):
+    """Mask a network: clusters of people with similar attributes and similar contacts."""
+
+    key = "network"
+    title = "Network"
+    aim = "Publish a social network as clusters of people, so that nobody is found by attributes or by contacts."
+    tour = "People are nodes, their contacts are edges. Roles, hierarchies and the promise are those of the people."
+    is_step = False
+    needs_data = False
+
+    @classmethod
+    def state(cls, project: Project) -> State:
+        """Return how far it is."""
+        return State("open")
+
+    @classmethod
+    def context(cls, project: Project, query: QueryParams) -> Mapping[str, Any]:
+        """Return what was given and made."""
+        from shoal.network.masked import TABLE_FORMATS
+
+        job = project.jobs.latest(KIND)
+        return {
+            "edges": _settings(project).get("edges"),
+            "graph": _graph(project),
+            "settings": {
+                "alpha": 0.5,
+                "samples": 1,
+                "id": "",
+                "kind": TABLE_FORMATS[0],
+                **_settings(project),
+            },
+            "kinds": TABLE_FORMATS,
+            "job": job,
+            "found": job.result if job is not None and job.state == "done" else None,
+            "policy_changed": job is not None and job.policy != project.toml,
+        }
+
+    @classmethod
+    def actions(cls) -> Mapping[str, Action]:
+        """Answer its forms."""
+        return {"open": _open, "make": _make, "zip": _zip}
+
+    @classmethod
+    def parts(cls) -> Mapping[str, Part]:
+        """Answer questions for its report."""
+        return {"report": _report}
+
+    @classmethod
+    def take_file(cls, project: Project, path: Path, name: str, query: QueryParams) -> None:
+        """Take a graph, or the table of edges."""
+        _take(project, Source(path, name, kept=True))
+
+
+def _settings(project: Project) -> dict[str, Any]:
+    found: dict[str, Any] = project.store.setdefault(KIND, {})
+    return found
+
+
+def _graph(project: Project) -> Source | None:
+    found = _settings(project).get("graph")
+    return found if isinstance(found, Source) else None
+
+
+def _take(project: Project, source: Source) -> None:
+    if Path(str(source.place)).suffix.lower() not in GRAPHS:
+        if project.frame is None:
+            raise DataError(
+                "open the table of people under Data first; then give the table of their contacts here"
+            )
+        _settings(project)["edges"] = source
+        project.changed()
+        return
+    from shoal.network.read_network import read_network
+
+    read = read_network(source.place)
+    nodes = project.folder.inside("files") / "nodes.parquet"
+    read.attributes.write_parquet(nodes)
+    project.read(Source(nodes, f"{source.name}, its nodes", kept=True))
+    _settings(project)["graph"] = source
+    notes = "".join(f"\n{note}" for note in read.notes)
+    project.tell(
+        "done", f"{read.nodes:,} people and {read.edges:,} contacts; the people are the open table now{notes}"
+    )
+
+
+def _open(project: Project, form: FormData) -> None:
+    text = str(form.get("path", "")).strip()
+    if not text:
+        raise DataError("name a file: GraphML, or a table of edges")
+    _take(project, Source(Path(text).expanduser(), text))
+
+
+def _make(project: Project, form: FormData) -> None:
+    settings, policy = _settings(project), project.needed()
+    graph, edges = _graph(project), settings.get("edges")
+    if graph is None and edges is None:
+        raise DataError("give the contacts first: a table of edges, or a GraphML file")
+    try:
+        settings["alpha"] = float(str(form.get("alpha", "0.5")))
+        settings["samples"] = int(str(form.get("samples", "1")))
+    except ValueError:
+        raise PolicyError([Problem("alpha and samples", "must be numbers")]) from None
+    settings["id"] = str(form.get("id", ""))
+    settings["kind"] = str(form.get("kind", "csv"))
+    assert project.source is not None
+    project.jobs.start(
+        KIND,
+        "Mask the network",
+        "shoal.apps.studio.job_tasks.network:network",
+        {
+            "nodes": project.place() if graph is None else graph.place,
+            "edges": edges.place if graph is None and edges is not None else None,
+            "policy": policy.to_toml(),
+            "base": project.base,
+            "id": settings["id"] or None,
+            **{name: settings[name] for name in ("alpha", "samples", "kind")},
+        },
+        policy=project.toml,
+    )
+
+
+def _zip(project: Project, _form: FormData) -> Response:
+    job = project.jobs.latest(KIND)
+    if job is None or job.state != "done":
+        raise DataError("there is no masked network yet")
+    chosen = [Item(name, name, name, "", True, job.folder / "masked" / name) for name in job.result["public"]]
+    chosen += [Item(name, name, name, "", public, job.folder / name) for name, public in PAPERS.items()]
+    chosen.append(Item("policy", "policy.toml", "Policy", "", False, text=job.policy))
+    path = project.folder.inside("zip") / "shoal-network.zip"
+    zipped(chosen, path)
+    return FileResponse(path, filename=path.name)
+
+
+def _report(project: Project, _query: QueryParams) -> Response:
+    job = project.jobs.latest(KIND)
+    path = None if job is None else job.folder / "report-private.html"
+    if path is None or not path.is_file():
+        return PlainTextResponse("There is no such report.\n", status_code=404)
+    return FileResponse(path, media_type="text/html", headers={OWN_POLICY: REPORT_POLICY})

@@ -1,0 +1,92 @@
+"""From a project to HTML: the frame around every screen, and the environment of the templates."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from starlette.datastructures import QueryParams
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+
+from shoal import __version__
+from shoal.apps.studio.project import Project
+from shoal.apps.studio.screens import SCREENS
+from shoal.documents.pages.look import environment, stylesheet
+from shoal.support.wording import MARK, counted, number
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+_MEND = re.compile(rf"{MARK}set ([^{MARK}=]+) = ([^{MARK}]+){MARK}")
+"""How messages name a setting that would help (`wording.setting`)."""
+
+
+def page(project: Project, key: str, query: QueryParams) -> Response:
+    """Show a screen inside the frame."""
+    version = project.version  # first: what changes while the page is made makes it out of date
+    screen = SCREENS[key]
+    missing = screen.needs_data and project.frame is None
+    template = "missing.html" if missing else f"{key}.html"
+    context = {} if missing else screen.context(project, query)
+    return HTMLResponse(
+        _environment()
+        .get_template(template)
+        .render(
+            project=project,
+            screen=screen,
+            screens=[(other, other.state(project)) for other in SCREENS.values()],
+            notices=project.notices_on(key),
+            version=version,
+            shoal=__version__,
+            **context,
+        )
+    )
+
+
+def rendered(template: str, **context: Any) -> HTMLResponse:
+    """Return a piece of HTML, for a question of a page."""
+    return HTMLResponse(_environment().get_template(template).render(**context))
+
+
+def failed_page(kind: str, root: str) -> Response:
+    """Say that Shoal made a mistake. `root` is the path of Studio: such a page may be shown below a screen."""
+    words = _environment().get_template("failed.html").render(kind=kind, root=root)
+    return HTMLResponse(words, status_code=500)
+
+
+def ended_page(root: str) -> Response:
+    """Say that Studio has ended."""
+    return HTMLResponse(_environment().get_template("ended.html").render(root=root))
+
+
+def style(_request: Request) -> Response:
+    """Return the stylesheet that reports have as well."""
+    return Response(stylesheet(), media_type="text/css")
+
+
+def mends(words: str) -> list[tuple[str, str]]:
+    """Return the settings that a message proposes, as pairs of path and value."""
+    return [(path, value) for path, value in _MEND.findall(words) if value != ".."]
+
+
+def duration(seconds: float | None) -> str:
+    """Write seconds for people."""
+    if seconds is None:
+        return ""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min"
+
+
+@cache
+def _environment() -> Environment:
+    found = environment("shoal.apps.studio")
+    found.filters |= {
+        "number": number,
+        "percent": lambda value: "-" if value is None else f"{value:.1%}",
+        "duration": duration,
+    }
+    found.globals |= {"counted": counted, "mends": mends}
+    return found

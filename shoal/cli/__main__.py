@@ -1,5 +1,0 @@
-"""``python -m shoal.cli``."""
-
-from shoal.cli import main
-
-main(prog_name="shoal")

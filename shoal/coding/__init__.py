@@ -1,0 +1,15 @@
+"""What was read: the plan of each column, columns as codes, everybody who could be in the table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shoal.support.registry import imported_late
+
+if TYPE_CHECKING:
+    from shoal.coding.table import Attribute, CodedTable, Unit
+
+# Late, because policies need plans, and are checked before polars is imported.
+__getattr__ = imported_late(__name__, {"table": ("Attribute", "CodedTable", "Unit")})
+
+__all__ = ["Attribute", "CodedTable", "Unit"]

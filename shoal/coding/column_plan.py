@@ -1,0 +1,48 @@
+"""`ColumnPlan`: what to do with one column. Policies produce plans, `encode` carries them out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from shoal.coding.hierarchy.kinds import Spec
+
+Role = Literal["quasi", "sensitive", "identifier", "plain", "drop", "person", "weight"]
+REMOVED: tuple[Role, ...] = ("identifier", "drop", "person")
+"""Roles of columns that are not published: those that name people or say whose rows are, and those that nobody
+needs."""
+AS_THEY_ARE: tuple[Role, ...] = ("plain", "weight")
+"""Roles of columns that are published as they are, and that no requirement protects."""
+
+
+def bound_names(name: str) -> tuple[str, str]:
+    """Return the names of the columns with the lower and the upper ends of a column's cells."""
+    return f"{name}_low", f"{name}_high"
+
+
+@dataclass(frozen=True)
+class ColumnPlan:
+    """The role of one column, and for coded columns how they may be generalized."""
+
+    name: str
+    role: Role
+    hierarchy: Spec = None
+    """How a column may be generalized, as a policy spells it; files with their folder."""
+    weight: float = 1.0
+    limit: int | tuple[str, ...] | None = None
+    """How far values may be generalized: a level, or the names of the highest allowed nodes."""
+    publish: Literal["pseudonym"] | None = None
+    """What is published instead of an identifier or of the name of a person; None: nothing."""
+    order: str | None = None
+    """The column by which the rows of a person are sorted, if they can be followed."""
+
+    group: str | None = None
+    """The kind of groups that a column of the role `person` names, such as `household`; None: it names people."""
+
+    show: Literal["bounds"] | None = None
+    """`bounds`: the ends of its cells are columns of their own, too."""
+
+    @property
+    def removed(self) -> bool:
+        """Nothing of the column is published."""
+        return self.role in REMOVED and self.publish is None

@@ -1,0 +1,188 @@
+"""Numeric intervals: by widths, each a multiple of the one before, or by cut points."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+
+import numpy as np
+import polars as pl
+
+from shoal.coding.hierarchy.distinct_values import Numbers, distinct_values, runs
+from shoal.coding.hierarchy.domains import Domain, number_domain
+from shoal.coding.hierarchy.end_groups import Groups
+from shoal.coding.hierarchy.labels import Whole
+from shoal.coding.hierarchy.tree import Hierarchy, Level
+from shoal.errors import HierarchyError
+from shoal.support.arrays import FloatVector, LongVector
+
+Number = int | float
+
+_EXACT = 2.0**53
+_LARGEST = 2.0**62
+
+
+def from_widths(
+    values: pl.Series,
+    widths: Sequence[Number],
+    origin: Number = 0,
+    top: Number | None = None,
+    bottom: Number | None = None,
+) -> Hierarchy:
+    """Build levels of intervals ``[origin + i w, origin + (i + 1) w)``, one level per width. With `top` or `bottom`, an
+    interval ends there, and what lies beyond is one node up to the root.
+
+    Leaves are exactly the values of the data: these are what an outsider can distinguish. Intervals are
+    named ``20-24`` for integers (``-5 to -1`` if one end is negative) and ``[20.0, 25.0)`` otherwise.
+    Infinite values are separate nodes below the root. O(n log n).
+    """
+    domain = number_domain(distinct_values(values), "widths")
+    numbers = domain.numbers
+    assert numbers is not None
+    given = [*widths, origin, *(end for end in (top, bottom) if end is not None)]
+    whole = _all_whole(numbers, given)
+    groups = Groups.among(numbers, top, bottom)
+    between = np.zeros(len(numbers), np.bool_)
+    between[groups.first : groups.last] = True
+    inside = numbers[between & np.isfinite(numbers)]
+    largest = float(np.abs(inside.astype(np.float64) - origin).max(initial=0.0))
+    if largest >= (_LARGEST if whole else _EXACT * widths[0]):
+        raise HierarchyError(
+            f"the width {widths[0]} is too small for values as large as {largest:g}: use wider intervals, or an "
+            "origin near the values"
+        )
+    least, most = numbers == -np.inf, numbers == np.inf
+    below, end = int((least | ~between)[: groups.last].sum()), int(groups.last - (most & between).sum())
+    step, bins = 1, _bins(inside, widths[0], origin, whole)
+    levels: list[Level] = []
+    words: dict[str, str] = {}
+    mixed = _is_mixed(domain, given)
+    clip = (bottom, top)
+    for width in widths:
+        ratio = round(width / widths[0])
+        # No bin is as far from 0 as the largest divisor, so a larger divisor would give the same result.
+        bins, step = np.floor_divide(bins, min(ratio // step, int(_LARGEST))), ratio
+        first = runs(bins)
+        starts, names = [first + below], _names(bins[first], width, origin, whole, clip)
+        if mixed:
+            words.update(zip(names, _names(bins[first], width, origin, True, clip), strict=True))
+        if below > groups.first:
+            starts, names = [np.array([groups.first], np.int32), *starts], ["-inf", *names]
+        if end < groups.last:
+            starts, names = [*starts, np.array([end], np.int32)], [*names, "inf"]
+        inner = np.concatenate(starts).astype(np.int32)
+        levels.append(groups.level(domain.regular, inner, pl.Series("names", names, dtype=pl.String)))
+    return domain.hierarchy(*levels, naming=Whole(words) if mixed else None, finest=groups.finest_of(domain))
+
+
+def from_cuts(
+    values: pl.Series,
+    cuts: Sequence[Sequence[Number]],
+    top: Number | None = None,
+    bottom: Number | None = None,
+) -> Hierarchy:
+    """Build levels of intervals ``[a, b)`` between cut points, one level per list, from fine to coarse. Points beyond
+    `top` or below `bottom` would divide the groups there, so they do not count.
+
+    Intervals are named ``<18``, ``18-29``, ``>=65`` for integers and ``[18.0, 30.0)`` otherwise. Leaves are the values
+    of the data. O(n log n).
+    """
+    domain = number_domain(distinct_values(values), "cuts")
+    numbers = domain.numbers
+    assert numbers is not None
+    cuts = [
+        points
+        for level in cuts
+        if (points := [p for p in level if (top is None or p <= top) and (bottom is None or p >= bottom)])
+    ]
+    groups = Groups.among(numbers, top, bottom)
+    whole = _all_whole(numbers, [cut for level in cuts for cut in level])
+    levels: list[Level] = []
+    words: dict[str, str] = {}
+    mixed = _is_mixed(domain, [cut for level in cuts for cut in level])
+    for level in cuts:
+        edges = np.array(level, np.int64 if whole else np.float64)
+        bins = np.searchsorted(edges, numbers, side="right")
+        starts = runs(bins)
+        ends = [int(edge) if whole else float(edge) for edge in edges]
+        names = [_cut_name(int(index), ends, whole) for index in bins[starts]]
+        if mixed:
+            ends = [int(edge) for edge in edges]
+            words.update(
+                zip(names, (_cut_name(int(index), ends, True) for index in bins[starts]), strict=True)
+            )
+        levels.append(Level(starts, pl.Series("names", names, dtype=pl.String)))
+    return domain.hierarchy(*levels, naming=Whole(words) if mixed else None, finest=groups.finest_of(domain))
+
+
+def _all_whole(numbers: Numbers, settings: Sequence[Number]) -> bool:
+    """Return whether 64-bit integers can represent the intervals; larger settings become floats."""
+    return numbers.dtype.kind == "i" and all(
+        float(number).is_integer() and abs(number) <= _LARGEST for number in settings
+    )
+
+
+def _is_mixed(domain: Domain, settings: Sequence[Number]) -> bool:
+    """Return whether names depend on which values are published: some may not be whole numbers."""
+    assert domain.numbers is not None
+    return (
+        not domain.leaves.dtype.is_integer()
+        and domain.numbers.dtype.kind == "f"
+        and all(float(number).is_integer() and abs(number) <= _LARGEST for number in settings)
+    )
+
+
+def _bins(numbers: Numbers, width: Number, origin: Number, whole: bool) -> LongVector:
+    if whole:
+        return np.floor_divide(numbers - int(origin), int(width)).astype(np.int64)
+    numbers = numbers.astype(np.float64)
+    bins = np.floor((numbers - origin) / width).astype(np.int64)
+    # Division rounds: a value must lie in the interval whose printed ends enclose it.
+    bins += numbers >= _edges(bins + 1, width, origin)
+    bins -= numbers < _edges(bins, width, origin)
+    return bins
+
+
+def _edges(bins: LongVector, width: Number, origin: Number) -> FloatVector:
+    """Return lower ends, rounded to the digits with which width and origin are written."""
+    digits = max(0, *(-int(Decimal(str(part)).as_tuple().exponent) for part in (width, origin)))
+    return np.round(origin + bins * np.float64(width), digits)
+
+
+def _names(
+    bins: LongVector,
+    width: Number,
+    origin: Number,
+    whole: bool,
+    clip: tuple[Number | None, Number | None] = (None, None),
+) -> list[str]:
+    """Return the names of intervals; none goes beyond the two ends of `clip`."""
+    bottom, top = clip
+    if whole:
+        firsts = (bins * int(width) + int(origin)).tolist()
+        return [
+            _whole_name(
+                first if bottom is None else max(first, int(bottom)),
+                first + int(width) - 1 if top is None else min(first + int(width), int(top)) - 1,
+            )
+            for first in firsts
+        ]
+    lows, highs = _edges(bins, width, origin) + 0.0, _edges(bins + 1, width, origin) + 0.0
+    lows = lows if bottom is None else np.maximum(lows, float(bottom))
+    highs = highs if top is None else np.minimum(highs, float(top))
+    return [f"[{low!r}, {high!r})" for low, high in zip(lows.tolist(), highs.tolist(), strict=True)]
+
+
+def _whole_name(low: int, high: int) -> str:
+    if low == high:
+        return str(low)
+    return f"{low} to {high}" if low < 0 else f"{low}-{high}"
+
+
+def _cut_name(index: int, edges: list[int] | list[float], whole: bool) -> str:
+    if index == 0:
+        return f"<{edges[0]}"
+    if index == len(edges):
+        return f">={edges[-1]}"
+    low, high = edges[index - 1], edges[index]
+    return _whole_name(int(low), int(high) - 1) if whole else f"[{low}, {high})"

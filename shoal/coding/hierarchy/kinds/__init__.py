@@ -1,0 +1,74 @@
+"""Hierarchy kinds. A new one is a file here and a line in `KINDS`.
+
+A kind knows how a policy spells it, checks what was written, and builds the `Hierarchy` of a column. Neither the
+registry nor the classes import polars before a hierarchy is built.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+from shoal.coding.hierarchy.kinds.kind import Flaw, Kind, Misspelled, TableKind
+from shoal.errors import did_you_mean
+from shoal.support.registry import Registry
+from shoal.support.wording import shown
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from shoal.coding.hierarchy.tree import Hierarchy
+
+KINDS: Registry[Kind] = Registry(
+    "hierarchy kind",
+    {
+        "none": "shoal.coding.hierarchy.kinds.none:NoHierarchy",
+        "auto": "shoal.coding.hierarchy.kinds.auto:Automatic",
+        "widths": "shoal.coding.hierarchy.kinds.widths:Widths",
+        "cuts": "shoal.coding.hierarchy.kinds.cuts:Cuts",
+        "mask": "shoal.coding.hierarchy.kinds.mask:Mask",
+        "dates": "shoal.coding.hierarchy.kinds.dates:Dates",
+        # Its keys are also settings of other kinds, so it comes after them.
+        "top": "shoal.coding.hierarchy.kinds.ends:Ends",
+        "tree": "shoal.coding.hierarchy.kinds.tree:Tree",
+        # Takes every text that is not the name of another kind, so it comes last.
+        "file": "shoal.coding.hierarchy.kinds.file:File",
+    },
+)
+
+Spec = str | os.PathLike[str] | Mapping[str, Any] | Kind | None
+"""A hierarchy as a policy spells it: a word, the name of a file, or a table with the name of a kind as a key."""
+
+
+def parsed(spec: Spec) -> Kind:
+    """Return the hierarchy that a policy spells, or raise `Misspelled` with all its flaws."""
+    if isinstance(spec, Kind):
+        return spec
+    tables = [name for name, kind in KINDS.items() if issubclass(kind, TableKind)]
+    if isinstance(spec, Mapping):
+        named = [key for key in spec if key in tables and spec[key] is not None]
+        settings = {entry.name for name in named for entry in fields(KINDS[name]) if entry.name != name}
+        named = [name for name in named if name not in settings]
+        if len(named) > 1:
+            raise Misspelled([Flaw((), f"has two kinds, '{named[0]}' and '{named[1]}'", "keep one of them")])
+    for kind in KINDS.values():
+        if kind.claims(spec):
+            return kind.parsed(spec)
+    if isinstance(spec, Mapping) and spec:
+        word = str(next(iter(spec)))
+        raise Misspelled([Flaw((), f"unknown hierarchy kind '{word}'", did_you_mean(word, tables))])
+    message = f"must be the name of a file, 'auto', 'none', or a table, not {shown(spec)}"
+    raise Misspelled([Flaw((), message, "for example { widths = [5, 10] }")])
+
+
+def build(values: pl.Series, spec: Spec = None) -> Hierarchy:
+    """Make the hierarchy of a column from its distinct values and what a policy spells (see `KINDS`).
+
+    `values` may come in any order, with null and NaN. Raises HierarchyError if the two do not match.
+    """
+    return parsed(spec).build(values)
+
+
+__all__ = ["KINDS", "Flaw", "Kind", "Misspelled", "Spec", "TableKind", "build", "parsed"]

@@ -1,0 +1,367 @@
+"""`CodedTable`: what was read, as integer codes in hierarchy order, with its attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar, cast
+
+import numpy as np
+
+from shoal.coding.column_plan import bound_names
+from shoal.coding.columns import Kept, Narrow
+from shoal.coding.groups import Groups, Histograms, group
+from shoal.support.arrays import FloatVector, IntMatrix, IntVector, LongVector
+from shoal.support.brief import Brief
+from shoal.support.machine.threads import PIECE, in_threads
+from shoal.support.widening import as_given, widened_when_read
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from shoal.coding.hierarchy import Hierarchy
+    from shoal.coding.hierarchy.kinds import Kind
+    from shoal.coding.purpose import Purpose
+    from shoal.io.coded import Coded, Codes
+    from shoal.judging.linking.series import Earlier
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Attribute(Brief):
+    """One coded column: its name, its hierarchy, and the weight of its information loss."""
+
+    name: str
+    hierarchy: Hierarchy
+    weight: float = 1.0
+    bounds: Kind | None = None
+    """Its kind of hierarchy, if the ends of its cells are published as columns of their own."""
+    asked: FloatVector | None = None
+    """``[codes]`` how much a workload asks about the borders between values up to each code; None: there is none."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Unit(Brief):
+    """A kind of groups of people, such as households, and which of them each row belongs to."""
+
+    name: str
+    of: IntVector
+    """Row -> group, numbered 0, 1, .."""
+    count: int
+    """How many there are."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Whole(Brief):
+    """What a part of a table has to know about the whole table: losses and some models compare with it."""
+
+    value_counts: tuple[LongVector, ...]
+    """How often each code occurs, per quasi-identifier."""
+    totals: tuple[LongVector, ...]
+    """How many people have each code, per sensitive column."""
+    people: int
+    """Number of different people."""
+    unit_totals: tuple[tuple[LongVector, ...], ...] = ()
+    """How many groups of each kind have each code, per sensitive column."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CodedTable(Brief):
+    """A table ready to be anonymized. Rows are positions 0..n-1, in the order in which they were read."""
+
+    attributes: tuple[Attribute, ...]
+    """The quasi-identifiers."""
+    codes: IntMatrix
+    """``[rows, quasi-identifiers]`` leaf codes, column-major: stored narrow, see `column`."""
+    sensitive: tuple[Attribute, ...]
+    """The sensitive columns. Their hierarchies give order and distance; their values are never generalized."""
+    sensitive_codes: IntMatrix
+    """``[rows, sensitive columns]`` leaf codes, column-major."""
+    kept: pl.DataFrame
+    """The columns that are published as they are: sensitive and plain ones. Identifiers are not included."""
+    columns: tuple[str, ...]
+    """Names of all published columns, in the order of the input."""
+    population: IntMatrix | None = None
+    """``[people, quasi-identifiers]`` leaf codes of everybody who could be in the table, including the people in it;
+    None if unknown."""
+    population_size: int | None = None
+    """How many people could be in the table; None if unknown. It may be known without a table of these people."""
+    dropped: tuple[str, ...] = ()
+    """Names of the columns that are not published."""
+    named: pl.DataFrame | None = None
+    """The identifiers that are published as pseudonyms. They never leave the process, except in a key table."""
+    person: IntVector | None = None
+    """Row -> person, numbered 0, 1, .., if some person has several rows. None: every row is a person of its own."""
+    earlier: Earlier | None = None
+    """Earlier releases of the same people; None if there are none, or if they do not matter."""
+    followed: bool = False
+    """Rows of a person are published with one pseudonym, so that they can be followed."""
+    in_order: IntVector | None = None
+    """Row -> its place among the rows of its person, as a number to sort by; None if the policy names no order."""
+    units: tuple[Unit, ...] = ()
+    """The kinds of groups that people belong to, such as households, if guarantees count these, too."""
+    exact: Mapping[int, Codes] = field(default_factory=dict)
+    """Quasi-identifiers some of whose values are never told apart -> row -> number of its value, as it was read. Only
+    figures about the original use it; methods cannot."""
+    of_whole: Whole | None = None
+    """Facts of the whole table, if this is a part of one."""
+    weighted_by: str | None = None
+    """The column of `kept` with the survey weights: how many people of the population each row stands for."""
+    purpose: Purpose | None = None
+    """The analyses that the policy names; None if it names none. Parts do not have it."""
+
+    rows_known: ClassVar[bool] = True
+    """Its rows are here; not if only counts of them are."""
+
+    @property
+    def taken(self) -> tuple[str, ...]:
+        """Names that a further column must not have: one of an identifier would look as if it were published."""
+        return (*self.shown_columns, *self.dropped)
+
+    @property
+    def shown_columns(self) -> tuple[str, ...]:
+        """Names of all columns of a release: the published ones, each with its bounds if they are shown."""
+        bounded = {attribute.name for attribute in self.attributes if attribute.bounds is not None}
+        return tuple(
+            one for name in self.columns for one in (name, *(bound_names(name) if name in bounded else ()))
+        )
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        given = as_given(self, "codes")
+        return given.rows if isinstance(given, Narrow) else int(given.shape[0])
+
+    def column(self, index: int) -> Codes:
+        """Return the codes of one quasi-identifier in the narrowest type, without the matrix of all columns."""
+        given = as_given(self, "codes")
+        codes: Codes = given.columns[index] if isinstance(given, Narrow) else given[:, index]
+        return codes
+
+    def sensitive_column(self, index: int) -> Codes:
+        """Return the codes of one sensitive column in the narrowest type."""
+        given = as_given(self, "sensitive_codes")
+        codes: Codes = given.columns[index] if isinstance(given, Narrow) else given[:, index]
+        return codes
+
+    @property
+    def narrow(self) -> list[Codes]:
+        """The codes of all quasi-identifiers, column by column."""
+        return [self.column(index) for index in range(len(self.attributes))]
+
+    @property
+    def as_read(self) -> list[Codes]:
+        """The quasi-identifiers with all values told apart that the original tells apart: for equality alone."""
+        own = [self.exact.get(index, self.column(index)) for index in range(len(self.attributes))]
+        # Rows that were taken out of a population no longer match it.
+        return own if all(len(codes) == self.rows for codes in own) else self.narrow
+
+    @property
+    def kept_columns(self) -> Mapping[str, Coded | pl.Series]:
+        """The columns of `kept`, as codes where they are stored so."""
+        given = as_given(self, "kept")
+        if isinstance(given, Kept):
+            return given.columns
+        return {column.name: column for column in given}
+
+    @property
+    def one_value(self) -> bool:
+        """Every row is a person of its own, with one value of each sensitive column."""
+        return self.person is None
+
+    @property
+    def weights(self) -> LongVector:
+        """How many rows of the original each row of `codes` stands for: one, unless equal rows are counted together."""
+        return np.ones(self.rows, np.int64)
+
+    @cached_property
+    def survey_weights(self) -> FloatVector | None:
+        """How many people of the population each row stands for; None if the table does not say."""
+        from shoal.coding.survey_weights import read_weights
+        from shoal.io.coded import Coded
+
+        if self.weighted_by is None:
+            return None
+        column = self.kept_columns[self.weighted_by]
+        if not isinstance(column, Coded):
+            return read_weights(column)[0]
+        found: FloatVector = read_weights(column.values)[0][column.codes]
+        return found
+
+    @cached_property
+    def people(self) -> int:
+        """Number of different people."""
+        return self.rows if self.person is None else int(self.person.max(initial=-1)) + 1
+
+    @cached_property
+    def value_counts(self) -> tuple[LongVector, ...]:
+        """How often each code occurs, per quasi-identifier; in a part, how often in the whole table."""
+        if self.of_whole is not None:
+            return self.of_whole.value_counts
+        return tuple(
+            counted(self.column(index), attribute.hierarchy.size)
+            for index, attribute in enumerate(self.attributes)
+        )
+
+    def numbered(self, *, as_read: bool = False) -> tuple[IntVector, LongVector]:
+        """Number the distinct combinations of quasi-identifiers: row -> number, and the first row of each. O(rows).
+        With `as_read`, values are told apart that methods do not tell apart.
+        """
+        from shoal.kernels.grouping import distinct_rows
+
+        if as_read and self.exact:
+            return distinct_rows(self.as_read, self.rows)
+        number, first = distinct_rows(self.narrow, self.rows)
+        vars(self)["alike"] = counted(number, len(first))
+        return number, first
+
+    @cached_property
+    def alike(self) -> LongVector:
+        """How many rows have each distinct combination of quasi-identifiers, by the numbers of `numbered`."""
+        self.numbered()
+        found: LongVector = vars(self)["alike"]
+        return found
+
+    @cached_property
+    def sensitive_counts(self) -> tuple[LongVector, ...]:
+        """How often each code occurs, per sensitive column."""
+        return tuple(
+            counted(self.sensitive_column(index), attribute.hierarchy.size)
+            for index, attribute in enumerate(self.sensitive)
+        )
+
+    @cached_property
+    def totals(self) -> tuple[LongVector, ...]:
+        """How many people have each code, per sensitive column; in a part, how many of the whole table."""
+        if self.of_whole is not None:
+            return self.of_whole.totals
+        if self.person is None:
+            return self.sensitive_counts
+        return self._totals(self.person)
+
+    @cached_property
+    def unit_totals(self) -> tuple[tuple[LongVector, ...], ...]:
+        """How many groups of each kind have each code, per sensitive column; in a part, how many of the whole table."""
+        if self.of_whole is not None:
+            return self.of_whole.unit_totals
+        return tuple(self._totals(unit.of) for unit in self.units)
+
+    def _totals(self, owner: IntVector) -> tuple[LongVector, ...]:
+        found = []
+        for index, attribute in enumerate(self.sensitive):
+            size = attribute.hierarchy.size
+            pairs = np.unique(owner.astype(np.int64) * size + self.sensitive_column(index))
+            found.append(np.bincount(pairs % size, minlength=size))
+        return tuple(found)
+
+    @property
+    def owners(self) -> IntVector | None:
+        """Row -> whom guarantees count, in an order in which rows of a person, and mostly of a household, are
+        neighbours; None if every row counts by itself.
+        """
+        return self.person if self.person is not None or not self.units else self.units[0].of
+
+    def grouped(self, group_of: IntVector, groups: int, rows: IntVector | LongVector | None = None) -> Groups:
+        """Return groups as privacy models see them, from a group number per row, or per one of some rows. Rows with
+        number -1 are in no group. O(rows + groups), or O(rows log rows) if people have to be sorted.
+        """
+        codes = self.sensitive_codes if rows is None else self.sensitive_codes[rows]
+        person = self.person if self.person is None or rows is None else self.person[rows]
+        people = self.people if self.of_whole is None else self.of_whole.people
+        found = group(group_of, groups, codes, self.sensitive, self.totals, person=person, people=people)
+        if self.earlier is not None or self.population is not None:
+            found = replace(found, placed=(group_of, rows))
+        if not self.units:
+            return found
+        units = (
+            group(
+                group_of,
+                groups,
+                codes,
+                self.sensitive,
+                totals,
+                person=unit.of if rows is None else unit.of[rows],
+                people=unit.count,
+            )
+            for unit, totals in zip(self.units, self.unit_totals, strict=True)
+        )
+        return replace(found, units=tuple(units))
+
+    @property
+    def indivisible(self) -> str:
+        """Why methods cannot work on parts of it; empty if they can."""
+        if self.population is not None:
+            return "parts do not know the population"
+        return "parts do not know earlier releases of the same people" if self.earlier is not None else ""
+
+    def part(self, rows: IntVector | LongVector) -> CodedTable:
+        """Return some rows as a table of their own, for methods. Losses are those of the whole table, and models
+        compare with it. It has nothing to publish: no columns that are kept, no identifiers. O(rows).
+        """
+        import polars as pl
+
+        whole = self.of_whole or Whole(self.value_counts, self.totals, self.people, self.unit_totals)
+        person = None
+        if self.person is not None:
+            person = np.unique(self.person[rows], return_inverse=True)[1].astype(np.int32)
+        codes = tuple(self.column(index)[rows] for index in range(len(self.attributes)))
+        values = tuple(self.sensitive_column(index)[rows] for index in range(len(self.sensitive)))
+        return CodedTable(
+            self.attributes,
+            cast(IntMatrix, Narrow(len(rows), codes)),
+            self.sensitive,
+            cast(IntMatrix, Narrow(len(rows), values)),
+            pl.DataFrame(),
+            self.columns,
+            population_size=self.population_size,
+            person=person,
+            units=tuple(replace(unit, of=unit.of[rows]) for unit in self.units),
+            of_whole=whole,
+        )
+
+    @cached_property
+    def block_of(self) -> IntVector:
+        """Row -> block. Generalization limits split the table into blocks; rows of different blocks can never share
+        a class. Without limits there is one block, 0.
+        """
+        from shoal.kernels.grouping import distinct
+
+        if self._one_block:
+            return np.zeros(self.rows, np.int32)
+        tops = np.stack(
+            [attribute.hierarchy.blocks[self.column(i)] for i, attribute in enumerate(self.attributes)],
+            axis=1,
+        )
+        return distinct(tops)[0]
+
+    @property
+    def _one_block(self) -> bool:
+        return all(len(attribute.hierarchy.levels[-1].starts) == 1 for attribute in self.attributes)
+
+    @cached_property
+    def blocks(self) -> Groups:
+        """The blocks as groups, as privacy models see them."""
+        return self._grouped_blocks()
+
+    def _grouped_blocks(self) -> Groups:
+        known = (self.person, self.earlier, self.population)
+        plain = type(self) is CodedTable and not self.units and all(one is None for one in known)
+        if plain and self._one_block:  # a large table need not be widened to count it
+            columns = [Histograms.of(counts) for counts in self.sensitive_counts]
+            return Groups(np.array([self.rows]), tuple(columns), tuple(self.totals), self.sensitive)
+        return self.grouped(self.block_of, int(self.block_of.max(initial=0)) + 1)
+
+
+widened_when_read(CodedTable, "codes", "sensitive_codes", "kept")
+
+
+def counted(codes: Codes, size: int) -> LongVector:
+    """Count each code, in pieces: numpy copies what it counts into the widest type. In threads, if there are many."""
+    step = max(PIECE, 4 * size)
+    parts = in_threads(
+        lambda start: np.bincount(codes[start : start + step], minlength=size), range(0, len(codes), step)
+    )
+    total = np.zeros(size, np.int64)
+    for part in parts:
+        total += part
+    return total

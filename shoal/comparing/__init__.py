@@ -1,6 +1,0 @@
-"""Which method, with which options, for this table and this adversary? Many trials, and a choice among them."""
-
-from shoal.comparing.comparison import Comparison
-from shoal.comparing.trial import Outcome, Trial
-
-__all__ = ["Comparison", "Outcome", "Trial"]

@@ -1,0 +1,1 @@
+"""What accompanies a release: card, codebook, report and evidence pack."""

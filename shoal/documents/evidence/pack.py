@@ -1,0 +1,342 @@
+"""All of `shoal.evidence`: a release with everything that defends it, as one folder and a zip."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from shoal import io
+from shoal.coding.hierarchy.kinds import parsed
+from shoal.coding.hierarchy.kinds.file import File
+from shoal.documents.card import card_of
+from shoal.documents.codebook.codebook_files import codebook_text
+from shoal.documents.codebook.describe import codebook
+from shoal.documents.evidence.manifest import (
+    MANIFEST,
+    SEAL,
+    SIGNATURE,
+    digest,
+    entry,
+    entry_of,
+    foreign,
+    manifest_text,
+    publication_notes,
+    read_manifest,
+    seal_text,
+)
+from shoal.documents.evidence.outlines import anonymization_report, attack_list, expert_determination
+from shoal.documents.evidence.pack_contents import folder_problems, plain_name, same_name
+from shoal.documents.evidence.signatures import check_signing, signed
+from shoal.documents.report.report import Report, report
+from shoal.documents.report.report_parts import SignOff
+from shoal.errors import DataError, OutputError, PolicyError
+from shoal.io.formats import scheme_of
+from shoal.io.links import follow_links
+from shoal.policy import Policy, toml
+from shoal.policy.file_limits import for_file, places_in
+from shoal.policy.sources import inputs_of, name_of, without_folders
+from shoal.release.received.read_record import read_record
+from shoal.release.record import card_markdown, versions
+from shoal.release.two_tables import second_beside
+from shoal.support.run import Progress, silent
+from shoal.support.wording import printable
+
+PUBLIC, PRIVATE = "public", "private"
+OWN = (
+    *(MANIFEST, "report.html", "codebook.md", "card.md", "attacks.json", "policy.toml", "record.json"),
+    *("anonymization-report.md", "expert-determination.md"),
+)
+"""The documents in a pack."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pack:
+    """An evidence pack that was written."""
+
+    folder: Path
+    zip: Path
+    files: tuple[str, ...]
+    holds: bool | None
+    """Every requirement of the policy is satisfied; None if none is violated, but some could not be checked."""
+    withstands: bool
+    """Nobody is exposed to any of the attacks that were tried more than the policy allows."""
+    signed: bool
+    notes: tuple[str, ...] = ()
+    """What the pack lacks, and why."""
+
+
+def evidence(
+    source: str | Path,
+    policy: Policy | str | Path,
+    *,
+    original: Any,
+    output: str | Path,
+    record: str | Path | None = None,
+    second: str | Path | None = None,
+    suppressed_as: str | None = None,
+    comparison: Any = None,
+    sign: str | Path | None = None,
+    owner: str = "",
+    purpose: str = "",
+    recipient: str = "",
+    date: str = "",
+    signed_by: str = "",
+    force: bool = False,
+    progress: Progress = silent,
+) -> Pack:
+    """Write an evidence pack about a release that is a file: both reports, card, codebook, record, policy, the attacks
+    that were tried, versions and digests, and two documents for regulators; as the folder `output` and as a zip.
+
+    Files that may be published stand in ``public``, others in ``private``. `sign` is a private key of OpenSSH. A pack
+    is written of a release that violates its policy, too: it then says so, and marks nothing as public.
+    """
+    release, folder = Path(source), Path(output)
+    chosen = Policy.given(policy, {})
+    archive = folder.with_name(f"{folder.name}.zip")
+    _check(release, second, folder, archive, sign, force=force)
+    given = {"the release": release, "the original": original, "the record": record, "the second table": second,
+             "the comparison": comparison, "the key": sign, "the policy": policy}  # fmt: skip
+    inputs = inputs_of(chosen) | {one: what for what, one in given.items() if isinstance(one, str | Path)}
+    io.check_apart(inputs, [(archive, "the archive"), (folder, "the pack")])
+    sign_off = SignOff(owner=owner, purpose=purpose, recipient=recipient, date=date, signed_by=signed_by)
+    told = read_record(record)
+    if second is None:
+        names = io.read(release, chosen.release_options(None)).columns
+        second = second_beside(release, names, chosen.names("sensitive"))
+    second = None if second is None else Path(second)
+    shared: dict[str, Any] = {
+        "original": original, "record": record, "second": second, "suppressed_as": suppressed_as,
+        "comparison": comparison, "owner": owner, "purpose": purpose, "recipient": recipient, "date": date,
+        "signed_by": signed_by,
+    }  # fmt: skip
+
+    def half(first: float) -> Progress:
+        return lambda stage, share: progress(stage, first + 0.45 * share)
+
+    private = report(release, chosen, edition="private", progress=half(0.0), **shared)
+    notes, texts = publication_notes(told), {}
+    open_ = None
+    try:
+        open_ = report(release, chosen, edition="public", progress=half(0.45), **shared)
+    except PolicyError as error:
+        notes.append(f"not for publication: there is no public edition of the report: {error}")
+    may = bool(private.holds) and not private.subject.seeded and open_ is not None
+    public = PUBLIC if may else PRIVATE
+    if open_ is not None:
+        texts[f"{public}/report.html"] = open_.html
+    book = codebook(release, chosen, second=second)
+    texts[f"{public}/codebook.md"] = codebook_text(
+        book, Path("codebook.md"), release, for_publication=not publication_notes(told)
+    )
+    if told is None:
+        notes.append(
+            "there is no record of the run, so the pack has no card and does not say how the release was made"
+        )
+    else:
+        texts[f"{public}/card.md"] = card_markdown(_card(private, told, original))
+    texts[f"{PRIVATE}/report.html"] = private.html
+    texts[f"{PRIVATE}/attacks.json"] = json.dumps(attack_list(private), indent=2, ensure_ascii=False) + "\n"
+    texts[f"{PRIVATE}/anonymization-report.md"] = anonymization_report(private, told, sign_off)
+    texts[f"{PRIVATE}/expert-determination.md"] = expert_determination(private, told, sign_off)
+    copies = {f"{public}/{table.name}": table for table in (release, second) if table is not None}
+    movable = _movable(chosen, (*OWN, *(Path(name).name for name in copies)))
+    texts[f"{PRIVATE}/policy.toml"] = movable.text
+    copies |= {f"{PRIVATE}/{name}": path for path, name in movable.inside.items()}
+    if record is not None and told is not None:
+        policy_text = without_folders(told["policy"])
+        if policy_text == told["policy"]:
+            copies[f"{PRIVATE}/record.json"] = Path(record)
+        else:
+            moved = {**told, "policy": policy_text}
+            texts[f"{PRIVATE}/record.json"] = json.dumps(moved, indent=2, ensure_ascii=False) + "\n"
+    manifest = {
+        "about": "What this evidence pack contains, with the digest of every file. Shoal can check it.",
+        "made": datetime.now(UTC).isoformat(timespec="seconds"),
+        "versions": versions(),
+        "release": f"{public}/{release.name}",
+        "second": None if second is None else f"{public}/{second.name}",
+        "policy": f"{PRIVATE}/policy.toml",
+        "record": None if record is None else f"{PRIVATE}/record.json",
+        "suppressed_as": suppressed_as,
+        "original": _original(original, private),
+        "outside": {name: digest(path) for path, name in movable.outside.items() if path.is_file()},
+        "holds": private.holds,
+        "withstands": private.withstands,
+        "for_publication": may,
+        "requirements": [
+            {"model": verdict.model, "holds": verdict.holds} for verdict, _ in private.subject.judged
+        ],
+        "notes": notes,
+        "files": {
+            **{name: entry(content.encode()) for name, content in texts.items()},
+            **{name: entry_of(path) for name, path in copies.items()},
+        },
+    }
+    listed = manifest_text(manifest).encode()
+    contents = {name: content.encode() for name, content in texts.items()}
+    contents[MANIFEST] = listed
+    if sign is not None:
+        contents[SIGNATURE] = signed(listed, Path(sign))
+    contents[SEAL] = seal_text(listed, contents.get(SIGNATURE)).encode()
+    progress("write", 0.95)
+    _write(folder, archive, contents, copies, force=force)
+    return Pack(
+        folder=folder,
+        zip=archive,
+        files=tuple(sorted((*contents, *copies))),
+        holds=private.holds,
+        withstands=private.withstands,
+        signed=sign is not None,
+        notes=tuple(notes),
+    )
+
+
+def _check(
+    release: Path,
+    second: str | Path | None,
+    folder: Path,
+    archive: Path,
+    sign: str | Path | None,
+    *,
+    force: bool,
+) -> None:
+    """Reject what cannot be written, before the work."""
+    follow_links(folder)
+    if folder.exists() and not folder.is_dir():
+        raise OutputError(f"{folder} exists and is not a folder; choose another name")
+    if folder.is_dir() and any(folder.iterdir()) and not (force and _is_pack(folder)):
+        raise OutputError(
+            f"{folder} exists and is not empty. A pack contains nothing else: choose a new folder. "
+            "Only an older pack can be replaced, with force"
+        )
+    io.check_writable(archive, force=force, table=False)
+    for table in (release, second):
+        if table is not None and not Path(table).is_file():
+            raise DataError(f"{table} is not a file: a pack contains a release as one file")
+        if table is not None and plain_name(Path(table).name) != Path(table).name:
+            raise OutputError(
+                f"{printable(str(table))}: give this file another name, without special characters"
+            )
+    if sign is not None:
+        check_signing(Path(sign))
+
+
+def _is_pack(folder: Path) -> bool:
+    """Whether a folder contains a pack and nothing else."""
+    try:
+        return not folder_problems(folder) and not foreign(folder, read_manifest(folder))
+    except DataError:
+        return False
+
+
+def _original(original: Any, made: Report) -> Mapping[str, Any]:
+    found: dict[str, Any] = {"rows": made.subject.table.rows}
+    if isinstance(original, str | Path) and Path(original).is_file():
+        found |= {"name": Path(original).name, "sha256": digest(Path(original))}
+    return found
+
+
+def _card(made: Report, record: Mapping[str, Any], original: Any) -> Mapping[str, Any]:
+    """Make the card of a release again, from its record and from its rows."""
+    case = made.subject
+    return card_of(
+        case,
+        case.policy if case.made_by is None else case.made_by,
+        io.read(original, case.policy.read_options()).columns,
+        record,
+        seed=record["seed"],
+        recoded=[name for name, column in case.policy.columns.items() if column.null_values],
+    )
+
+
+@dataclass(frozen=True)
+class _Movable:
+    """A policy as it can be used elsewhere."""
+
+    text: str
+    inside: Mapping[Path, str]
+    """The files that belong next to it, with their names there."""
+    outside: Mapping[Path, str]
+    """Files that are about people, so they are not in the pack, with their names in the policy."""
+
+
+def _movable(policy: Policy, taken: Iterable[str]) -> _Movable:
+    """Make a policy that can be used elsewhere; files next to it have other names than those that are taken."""
+    tables = toml.parsed(policy.to_toml(), "policy")
+    for key in ("master", "settings"):  # of the cluster here
+        tables.get("engine", {}).pop(key, None)
+    inside: dict[Path, str] = {}
+    outside: dict[Path, str] = {}
+    for path, part, key in places_in(tables):
+        place = part[key]
+        if key in ("source", "file"):
+            place = part[key] = for_file(place)
+        if key == "hierarchy":
+            kind = parsed(place)
+            if isinstance(kind, File):
+                part[key] = _name_in(inside, policy.base / kind.path, taken)
+        elif key == "workload":
+            part[key] = _name_in(inside, policy.base / place, taken)
+        elif key != "source" and not scheme_of(place):
+            part[key] = _name_in(outside, policy.base / place)
+        elif path == "population.file":
+            part[key] = name_of(place)
+    return _Movable(without_folders(toml.document(tables)), inside, outside)
+
+
+def _name_in(names: dict[Path, str], path: Path, taken: Iterable[str] = ()) -> str:
+    """Return the name of a file, another one than all others have on any system."""
+    name = plain_name(path.name)
+    others = {same_name(other) for other in (*names.values(), *taken)}
+    while path not in names and same_name(name) in others:
+        name = f"_{name}"
+    return names.setdefault(path, name)
+
+
+def _write(
+    folder: Path, archive: Path, contents: Mapping[str, bytes], copies: Mapping[str, Path], *, force: bool
+) -> None:
+    made_here = not folder.exists()
+    stale = {} if made_here or not _is_pack(folder) else read_manifest(folder)["files"]
+    try:
+        for name in (PUBLIC, PRIVATE):
+            if any(file.startswith(f"{name}/") for file in (*contents, *copies)):
+                follow_links(folder / name).mkdir(
+                    parents=True, exist_ok=True, mode=0o755 if name == PUBLIC else 0o700
+                )
+    except OSError as error:
+        raise OutputError(f"{folder} cannot be made: {error.strerror}") from None
+    try:
+        with io.Outbox(force=force) as box:
+            for name, content in contents.items():
+                box.write_bytes(folder / name, content, private=not name.startswith(f"{PUBLIC}/"))
+            for name, path in copies.items():
+                box.copy(path, folder / name, private=not name.startswith(f"{PUBLIC}/"))
+            box.write_bytes(archive, _zipped(contents, copies))
+    except BaseException:
+        for name in (PUBLIC, PRIVATE, "."):
+            place = folder / name
+            if place.is_dir() and not any(place.iterdir()) and (name != "." or made_here):
+                place.rmdir()
+        raise
+    for name in {*stale, SIGNATURE} - {*contents, *copies}:
+        (folder / name).unlink(missing_ok=True)
+    for place in (folder / PUBLIC, folder / PRIVATE):
+        if place.is_dir() and not any(place.iterdir()):
+            place.rmdir()
+
+
+def _zipped(contents: Mapping[str, bytes], copies: Mapping[str, Path]) -> bytes:
+    buffer = BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in contents.items():
+            archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
+        for name, path in copies.items():
+            archive.writestr(zipfile.ZipInfo(name), path.read_bytes(), zipfile.ZIP_DEFLATED)
+    return buffer.getvalue()

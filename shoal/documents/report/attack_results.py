@@ -1,0 +1,82 @@
+"""The attacks that apply to a release, and their results in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from shoal.documents.report.subject import Subject
+from shoal.errors import ShoalError
+from shoal.judging.attacks import ATTACKS, Exposure
+from shoal.pipeline.attack import attack_case, setting_of
+from shoal.support.run import Progress, Run
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TriedAttack:
+    """One adversary, and how far they got."""
+
+    attack: str
+    """The key in the registry of attacks."""
+    title: str
+    knows: str
+    options: Mapping[str, Any]
+    """Its parameters."""
+    exposure: Exposure | None
+    failure: str = ""
+    """Why it could not run."""
+
+    @property
+    def outcome(self) -> str:
+        """The result in words."""
+        if self.exposure is None:
+            return f"could not run: {self.failure}"
+        if self.exposure.holds:
+            return "nobody is exposed more than the policy allows"
+        people, whom = len(self.exposure.chances), self.exposure.whom
+        return f"{self.exposure.at_risk:,} of {people:,} {whom} are exposed more than the policy allows"
+
+    @property
+    def found(self) -> str:
+        """The expected share of people that the adversary identifies."""
+        return "" if self.exposure is None else _share(self.exposure.success)
+
+    @property
+    def guess(self) -> str:
+        """The same without the release."""
+        return "" if self.exposure is None else _share(self.exposure.baseline)
+
+    @property
+    def details(self) -> str:
+        """The figures that matter for this attack."""
+        own = self.exposure
+        return "" if own is None else "; ".join(ATTACKS[own.attack].findings(own.figures, len(own.chances)))
+
+
+def try_all(subject: Subject, progress: Progress) -> list[TriedAttack]:
+    """Run every attack that applies. Each is repeatable: it draws from a fixed seed, and publishes nothing."""
+    found = []
+    setting = setting_of(subject, subject)
+    scenarios = {name: kind.scenarios(setting) for name, kind in ATTACKS.items()}
+    wanted = [(title, name, options) for name in scenarios for title, options in scenarios[name].items()]
+    for number, (title, name, options) in enumerate(wanted):
+        progress("attack", 0.25 + 0.35 * number / len(wanted))
+        try:
+            exposure = attack_case(subject, name, options, Run.start(0))
+            knows = exposure.adversary
+            found.append(
+                TriedAttack(attack=name, title=title, knows=knows, options=options, exposure=exposure)
+            )
+        except ShoalError as error:
+            knows = ATTACKS[name].summary
+            found.append(
+                TriedAttack(
+                    attack=name, title=title, knows=knows, options=options, exposure=None, failure=str(error)
+                )
+            )
+    return found
+
+
+def _share(value: float) -> str:
+    return "" if value != value else f"{value:.2%}"

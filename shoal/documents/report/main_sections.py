@@ -1,0 +1,343 @@
+"""The sections of a report about what was asked and done, guarantees, attacks and risk; utility is in utility.py."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from shoal.coding.column_plan import ColumnPlan
+from shoal.coding.hierarchy.kinds import parsed
+from shoal.documents.pages.look import Marked
+from shoal.documents.report.attack_results import TriedAttack
+from shoal.documents.report.charts import before_and_after
+from shoal.documents.report.report_parts import Fold, Part, Section, Table, Words
+from shoal.documents.report.risk_section import Risks, size_bins
+from shoal.documents.report.subject import Subject
+from shoal.judging.models import MODELS
+from shoal.methods import METHODS
+from shoal.policy import Policy
+from shoal.policy.adversaries import derivation
+from shoal.policy.privacy import KINDS
+from shoal.policy.sources import without_folders
+from shoal.release.record import PUBLISHED_AS
+from shoal.release.verdict import Verdict, all_hold, in_words
+from shoal.support.wording import number, printable, rounded_down
+
+
+def asked_for(policy: Policy, columns: Sequence[str], *, several: bool, followed: bool) -> Section:
+    """Return what the policy asks for; rows are counted by people if there may be `several` of
+    a person, which can be `followed` or not.
+    """
+    rows = []
+    for key, value in policy.privacy.asked.items():
+        kind = KINDS[key][0]
+        words = (followed and kind.summary_of_followed) or (several and kind.summary_of_people)
+        rows.append((key, _words(value), words or kind.key.meaning))
+    if policy.privacy.notion:
+        rows.append(("notion", policy.privacy.notion, MODELS[policy.privacy.notion].summary))
+    if policy.privacy.adversary:
+        names = ", ".join(policy.privacy.adversary)
+        rows.append(("adversary", names, "the adversaries that a release must withstand"))
+    rows.append(
+        ("suppression", f"{policy.utility.suppression:.2%}", "the share of rows that may be suppressed")
+    )
+    rows.append(("measure", policy.utility.measure, "the information loss to minimize"))
+    plans = policy.plans(columns)
+    ways = {name: f"perturbed: {way.title}" for name, way in policy.perturbed.items()}
+    described = [
+        (plan.name, plan.role, ways.get(plan.name, _published_as(plan)), *_generalized(plan))
+        for plan in plans
+    ]
+    return Section(
+        "asked",
+        "What was asked",
+        (
+            Table("Requirements of the policy", ("requirement", "value", "meaning"), rows),
+            Table(
+                "Columns of the table",
+                ("column", "role", "published", "may be generalized", "weight"),
+                described,
+            ),
+            Words(
+                "A quasi-identifier is what other people may know about a person. A sensitive column is what nobody "
+                "should learn. An identifier names people directly. A plain column is published as it is. "
+                "A dropped column is not published, although it names nobody."
+                + (
+                    " A weight column says how many people of the population a row stands for, and is published."
+                    * any(plan.role == "weight" for plan in plans)
+                )
+                + (
+                    f" A person column says whose a row is, and is {_shown(followed)}; guarantees count people."
+                    * several
+                )
+            ),
+            *(Words(f"The adversary {line}") for line in derivation(policy.privacy)),
+        ),
+    )
+
+
+def _shown(followed: bool) -> str:
+    return "published as pseudonyms, by which rows can be followed" if followed else "not published"
+
+
+def _published_as(plan: ColumnPlan) -> str:
+    if plan.group is not None:
+        return f"removed; guarantees count by {plan.group}"
+    return PUBLISHED_AS[plan.publish or plan.role]
+
+
+def _generalized(plan: ColumnPlan) -> tuple[str, str]:
+    """Return how a column may be generalized. Values that a policy lists may be rare, so they are not shown."""
+    if plan.role != "quasi":
+        return "", ""
+    words = parsed(plan.hierarchy).describe(free=True)
+    if plan.limit is not None:
+        words += f", up to level {plan.limit}" if isinstance(plan.limit, int) else ", up to some nodes"
+    return words, f"{plan.weight:g}"
+
+
+def _words(value: Any) -> str:
+    """Write what a requirement asks for on one line."""
+    if hasattr(value, "model_dump"):
+        value = value.model_dump(exclude_none=True)
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {_words(inner)}" for key, inner in value.items())
+    if isinstance(value, tuple | list):
+        return " to ".join(_words(inner) for inner in value)
+    return number(value)
+
+
+def done(subject: Subject) -> Section:
+    """Return how the release was made, as far as that is known."""
+    published, record, made_by = subject.published, subject.record, subject.made_by
+    rows_before = published.rows + published.suppressed
+    parts: list[Part] = []
+    rows: list[tuple[str, str]] = [
+        ("rows of the original", f"{rows_before:,}"),
+        ("rows published", f"{published.rows:,}"),
+        ("rows suppressed", f"{published.suppressed:,} ({published.suppressed / max(rows_before, 1):.2%})"),
+        *_whose(subject),
+        ("equivalence classes", f"{published.classes:,}")
+        if published.buckets is None
+        else ("buckets, within which columns were shuffled", f"{published.buckets:,}"),
+    ]
+    if record is not None:
+        told = record.get("classes" if published.buckets is None else "buckets"), record.get("suppressed")
+        if told != (len(published.part_sizes), published.suppressed):
+            parts.append(
+                Words(
+                    "The record has a different number of classes or buckets, or of suppressed rows, than this "
+                    "release: it may be the record of another release.",
+                    "warn",
+                )
+            )
+        name = str(record["method"])
+        rows.insert(0, ("method", name))
+        if name in METHODS:
+            rows[1:1] = [
+                ("what it does", METHODS[name].summary),
+                ("paper", METHODS[name].paper),
+            ]
+        rows += options_of(made_by) if made_by is not None and made_by.method.name == name else []
+        levels = record.get("levels")
+        if levels:
+            names = [attribute.name for attribute in published.attributes]
+            shown = ", ".join(f"{column} {level}" for column, level in zip(names, levels, strict=False))
+            rows.append(("levels of generalization", shown))
+        if record.get("exact") is False:
+            found, least = number(record["loss"]), rounded_down(record["bound"])
+            rows.append(("distance from the best levels", f"loss {found}; none loses less than {least}"))
+        if record.get("changed_cells"):
+            rows.append(("false cells", f"{record['changed_share']:.2%}; which ones is secret"))
+    else:
+        parts.append(
+            Words(
+                "How the release was made is not known: no record of the run was given. All that follows was read "
+                "from the published rows and from the original."
+            )
+        )
+    parts.append(Table("The release", ("what", "value"), rows))
+    parts += [Words(f"Warning: {line}") for line in subject.following]
+    notes = [note for note in (*subject.notes, *subject.run_notes) if note not in subject.following]
+    parts += [Words(f"Note: {note}") for note in notes]
+    return Section("done", "What was done", parts)
+
+
+def options_of(policy: Policy) -> list[tuple[str, str]]:
+    """Return the options of a policy's method in words."""
+    return [(f"option {key}", _words(value)) for key, value in policy.method.options().items()]
+
+
+def _whose(subject: Subject) -> Iterator[tuple[str, str]]:
+    """Yield whose the rows are, for those who keep the original."""
+    known = subject.people
+    if "people" in known:
+        yield "people in the original", f"{known['people']:,}"
+        yield "people of whom all rows were suppressed", f"{known['people_suppressed']:,}"
+    for name, own in known.get("groups_of_people", {}).items():
+        yield f"groups of the kind {name}", f"{own['count']:,}; at least {own['fewest']:,} in every class"
+
+
+MARKS = {True: Marked("yes", "good"), False: Marked("NO", "bad"), None: Marked("not checked", "warn")}
+
+
+def guarantees_of(judged: Sequence[tuple[Verdict, Any, str]]) -> Section:
+    """Return what the release guarantees: verdicts, how far the release gets as far as it is shown, and meanings."""
+    rows = [
+        (
+            verdict.model, MARKS[verdict.holds],
+            number(verdict.required), number(reached), meaning,
+        )
+        for verdict, reached, meaning in judged
+    ]  # fmt: skip
+    held = all_hold(verdict for verdict, _, _ in judged)
+    failing = [verdict.model for verdict, _, _ in judged if not verdict.holds]
+    words = (
+        Words("Every requirement was checked on the published rows themselves, and holds.")
+        if held
+        else Words(
+            f"This release {in_words(held)}: {', '.join(failing)}. It must not be published.",
+            "warn" if held is None else "bad",
+        )
+    )
+    head = ("guarantee", "holds", "required", "reached", "what it means")
+    return Section("guarantees", "What is guaranteed", (words, Table("Guarantees", head, rows)))
+
+
+def attacks(tried: list[TriedAttack]) -> Section:
+    """Return which attacks Shoal ran, and how far they got."""
+    rows = [(a.title, a.knows, a.outcome, a.found, a.guess) for a in tried]
+    exposed = [a.title for a in tried if a.exposure is not None and not a.exposure.holds]
+    words = (
+        Words(f"Not every attack was withstood: {', '.join(exposed)}.", "bad")
+        if exposed
+        else Words("Nobody is exposed more than the policy allows to any of the attacks that Shoal ran.")
+    )
+    head = ("attack", "the adversary ..", "outcome", "identified on average", "by a blind guess")
+    details = [(a.title, a.details) for a in tried if a.exposure is not None]
+    return Section(
+        "attacks",
+        "Which attacks Shoal ran",
+        (
+            words,
+            Table("Attacks and their outcome", head, rows),
+            Table("What the attacks found", ("attack", "findings"), details),
+        ),
+    )
+
+
+def risk(subject: Subject, risks: Risks) -> Section:
+    """Compare the risk of re-identification before and after."""
+    before, after = risks.before, risks.after
+    several = subject.table.person is not None
+    whom = "people" if several else "rows"
+    lines = (
+        (
+            "prosecutor, highest",
+            "prosecutor_max",
+            "finds the row of a person who is known to be in the release",
+        ),
+        ("prosecutor, average", "prosecutor_mean", f"the same, over all {whom}"),
+        ("journalist, highest", "journalist_max", "finds the row of anybody in the population"),
+        ("marketer", "marketer", f"share of {whom} found if all are tried"),
+    )
+    rows = [
+        (
+            title, meaning, f"{getattr(before, name):.2%}",
+            "" if after is None else f"{getattr(after, name):.2%}",
+        )
+        for title, name, meaning in lines
+    ]  # fmt: skip
+    above, unique = ("", "") if after is None else (f"{after.at_risk:.2%}", f"{after.unique_after:.2%}")
+    rows.append(
+        (f"above {before.threshold:.0%}", f"share of {whom} with a prosecutor risk above the usual limit",
+         f"{before.at_risk:.1%}", above)
+    )  # fmt: skip
+    rows.append(
+        ("unique", f"share of {whom} whose quasi-identifiers no other {'person' if several else 'row'} has",
+         f"{risks.unique_before / max(len(risks.sizes_before), 1):.1%}", unique)
+    )  # fmt: skip
+    parts: list[Part] = [Table("Risk of re-identification", ("risk", "what it is", "before", "after"), rows)]
+    parts += _risk_words(subject, risks)
+    if len(risks.sizes_after):
+        names, shares_before, shares_after = size_bins(
+            risks, subject.gate.k, ("person", "people") if several else ("row", "rows")
+        )
+        by_class = after is not None
+        parts.append(
+            before_and_after(
+                "sizes",
+                "People by the size of their equivalence class" if by_class
+                else "People by their number of candidates",
+                names, shares_before, shares_after, "share of people",
+                first=f"{whom} in the class" if by_class else "candidate rows",
+            )
+        )  # fmt: skip
+    return Section("risk", "Risk before and after", parts)
+
+
+def _risk_words(subject: Subject, risks: Risks) -> Iterator[Words]:
+    if subject.table.person is not None:
+        yield Words(
+            "Some people have several rows, which can be followed. People who show the same rows are a class, and "
+            "everybody is in one."
+            if subject.follow is not None
+            else "Some people have several rows. The size of a class is the number of different people who have a row "
+            "in it; who has rows in several classes counts once in each."
+        )
+    yield Words(
+        "Before: the risk if the quasi-identifiers of the original were published as they are, without names."
+    )
+    if not subject.published.rows_intact:
+        yield Words(
+            "Quasi-identifiers were shuffled against each other within buckets. A row then shows values of several "
+            "people, so there is no row of a person to find; the membership attack stands for the risk after."
+        )
+    elif risks.after is None:
+        kind = (
+            "This release generalizes each row separately"
+            if subject.published.bucket_of is None
+            else "Sensitive columns were shuffled within buckets"
+        )
+        yield Words(
+            f"{kind}. The size of a class then does not say who can be found, so the strongest linkage attack stands "
+            "for the risk after: the chart counts the candidates that it leaves for each person."
+        )
+    if not risks.before.population_known:
+        yield Words(
+            "No population was given, so journalist and marketer are upper bounds, as if everybody were in the table."
+        )
+
+
+def private(subject: Subject, tried: list[TriedAttack]) -> Section:
+    """Return what only the keeper of the original may see: exposed rows, the input's digest, versions and timings."""
+    parts: list[Part] = [
+        Words("This section contains data about single people and about the run. Keep it with the original.")
+    ]
+    for number_, one in enumerate(tried):
+        exposure = one.exposure
+        if exposure is None or not exposure.most_exposed:
+            continue
+        rows = [(f"{row:,}", f"{chance:.2%}") for row, chance in exposure.exposed.items()]
+        head = ("row of the original, from 0", "probability of being identified")
+        title = f"Most exposed to attack {number_ + 1}: {one.title}"
+        parts.append(Fold(title, (Table(title, head, rows, fit="keep"),)))
+        parts += [Words(f"Note: {note}") for note in exposure.notes]
+    facts: list[tuple[str, str]] = []
+    if subject.digest:
+        facts.append(("SHA-256 of the original", subject.digest))
+    record = subject.record
+    if record is not None:
+        facts += [("made", str(record.get("made", ""))), ("seed", str(record["seed"]))]
+        facts += [(f"version of {name}", str(value)) for name, value in record.get("versions", {}).items()]
+        facts += [(f"seconds to {name}", f"{value:.3f}") for name, value in record.get("seconds", {}).items()]
+        if record.get("policy"):
+            facts.append(("policy of the run", printable_lines(without_folders(str(record["policy"])))))
+    if facts:
+        parts.append(Table("The run", ("what", "value"), facts))
+    return Section("private", "Private", parts)
+
+
+def printable_lines(text: str) -> str:
+    """Keep the lines of a text, and replace characters that control a terminal or a page."""
+    return "\n".join(printable(line) for line in text.splitlines())

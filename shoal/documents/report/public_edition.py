@@ -1,0 +1,452 @@
+"""The public edition: made of the published rows, the policy and whether each requirement holds, and nothing else.
+
+`Open` has no original, so no figure here can depend on a suppressed row, or on the exact value behind a generalized
+cell. What needs the original is in the private edition.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+
+from shoal.coding import Attribute
+from shoal.coding.column_plan import ColumnPlan
+from shoal.coding.encode import encode_column
+from shoal.coding.hierarchy.kinds import parsed
+from shoal.documents.card import LOSS, false_cells_allowed, public_measures
+from shoal.documents.codebook.label_losses import losses_shown
+from shoal.documents.report.bins import Bins, bins_of
+from shoal.documents.report.charts import bars
+from shoal.documents.report.gate import Gate
+from shoal.documents.report.headline import unmet
+from shoal.documents.report.main_sections import asked_for, guarantees_of, options_of
+from shoal.documents.report.report_parts import (
+    Card,
+    Cards,
+    Chart,
+    Face,
+    Grid,
+    Part,
+    Section,
+    State,
+    Table,
+    Tile,
+    Words,
+)
+from shoal.documents.report.subject import Subject
+from shoal.documents.report.threat_summary import answer, guaranteed, of_threat
+from shoal.errors import ShoalError
+from shoal.io.coded import coded
+from shoal.io.type_inference import guess_numbers_and_dates
+from shoal.judging.case import Case
+from shoal.judging.measures import MEASURES
+from shoal.judging.models.extended_p import strong_values
+from shoal.judging.models.threats import INFERENCE, LINKABILITY, SINGLING_OUT, Threat
+from shoal.methods import METHODS
+from shoal.pipeline.attack import belief_allowed
+from shoal.policy import Policy
+from shoal.release.bounds import label_texts
+from shoal.release.verdict import Verdict
+from shoal.support.arrays import FloatVector
+from shoal.support.brief import Brief
+from shoal.support.wording import counted, number
+
+LOSS_WORDS = (
+    "The loss of a cell is the share of its column's domain that it covers: 0% for a single value, 100% for a cell "
+    "that shows nothing. The domain is what the policy lists, or what the published cells span."
+)
+IN_PRIVATE = (
+    "Attacks that compare the release with the original, risks before, and losses against the original are in the "
+    "private edition: their figures may depend on single people."
+)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class Open(Brief):
+    """All that the public edition is made of."""
+
+    case: Case
+    """The release without its original, see `Case.outside`."""
+    judged: tuple[tuple[Verdict, str], ...]
+    """Each verdict with what it means; only `Verdict.told` is shown of it."""
+    made_by: Policy | None
+    """The policy of the run that made the release, if its record was given."""
+    levels: tuple[int, ...] | None
+    """The levels of generalization, if the policy decides how many there are."""
+
+    @classmethod
+    def of(cls, subject: Subject) -> Open:
+        """Leave out of a subject what is not public. That a release is true is left out as well: whether Shoal can
+        decide it depends on the original. That it is false is said.
+        """
+        record = subject.record
+        levels = record.get("levels") if record is not None and subject.tells_levels else None
+        return cls(
+            case=subject.outside,
+            judged=tuple(
+                (verdict, meaning)
+                for verdict, meaning in subject.judged
+                if not verdict.holds or verdict not in subject.truthful
+            ),
+            made_by=subject.made_by,
+            levels=None if levels is None else tuple(levels),
+        )
+
+    @cached_property
+    def losses(self) -> Mapping[str, float]:
+        """The share of its domain that a published cell covers, per quasi-identifier."""
+        return losses_shown(self.case.shown, self.case.policy)
+
+    @cached_property
+    def measures(self) -> Mapping[str, float]:
+        """The measures that follow from the published rows and the policy."""
+        return public_measures(self.case, self.losses)
+
+    @property
+    def shows_people(self) -> bool:
+        """Whether published rows show how many people a class has: not if somebody may have several rows."""
+        return not self.case.of_people or self.case.follow is not None
+
+    @property
+    def sizes_known(self) -> bool:
+        """Whether the sizes of classes say who can be found."""
+        return self.shows_people and self.case.classes_tell and not self.case.owners.unknown
+
+    @cached_property
+    def largest_risk(self) -> float | None:
+        """The largest chance to find a person that the requirements allow, if they limit it and hold; else None."""
+        k = self.case.requirements.k
+        held = all(
+            verdict.holds for verdict, _ in of_threat(self.case.requirements, self.judged, SINGLING_OUT)
+        )
+        return 1 / k if k > 1 and held else None
+
+    @cached_property
+    def inferred(self) -> tuple[Inferred, ...]:
+        """What the published rows show about sensitive values."""
+        return tuple(_inferred(self.case))
+
+
+def face_of(open_: Open, *, seeded: bool) -> Face:
+    """Return the verdict: whether the policy is satisfied, risk, loss, rows."""
+    failing = [verdict for verdict, _ in open_.judged if not verdict.holds]
+    checked = counted(len(open_.judged), "requirement")
+    exposed = [one.column for one in open_.inferred if one.exposed]
+    all_hold = f"All {checked} hold" if len(open_.judged) > 1 else "The requirement holds"
+    text = f"{all_hold}, checked on the published rows themselves."
+    state: State = "good"
+    headline = "Satisfies its policy"
+    if failing:
+        state, headline, text = unmet([(verdict, verdict.told) for verdict in failing], checked)
+    elif seeded:
+        state, headline = "warn", "Satisfies its policy, but is not for publication"
+        text = f"{all_hold}. But the release was made with a seed, which undoes the shuffling of rows."
+    elif exposed:
+        state, headline = "warn", "Satisfies its policy, but shows sensitive values"
+        text += f" But the policy requires nothing that hides: {', '.join(exposed)}."
+    tiles = (_risk_tile(open_), _loss_tile(open_), _rows_tile(open_))
+    return Face(state=state, headline=headline, text=text, tiles=tiles)
+
+
+def _risk_tile(open_: Open) -> Tile:
+    title, limit = "Risk of re-identification", open_.largest_risk
+    if open_.sizes_known:
+        risk = open_.case.risk
+        held: State = "good" if limit is not None and risk.prosecutor_max <= limit * (1 + 1e-9) else "bad"
+        text = (
+            f"at most, for any person who is known to be in the table; {risk.prosecutor_mean:.1%} on average"
+        )
+        state = held if open_.case.requirements.k > 1 else ""
+        return Tile(label=title, value=f"{risk.prosecutor_max:.1%}", text=text, state=state)
+    if limit is None:
+        return Tile(label=title, value="see below", text="the policy does not limit it, or is violated")
+    text = "guaranteed for any person who is known to be in the table"
+    return Tile(label=title, value=f"≤ {limit:.1%}", text=text, state="good")
+
+
+def _loss_tile(open_: Open) -> Tile:
+    loss = open_.measures.get(LOSS)
+    if loss is None:
+        text = "the published cells do not show how wide they are, or a column shows too many"
+        return Tile(label="Information lost", value="unknown", text=text)
+    text = "in the quasi-identifiers: 0% = single values, 100% = no detail left"
+    return Tile(label="Information lost", value=f"{loss:.1%}", text=text)
+
+
+def _rows_tile(open_: Open) -> Tile:
+    return Tile(
+        label="Rows published",
+        value=f"{open_.case.published.rows:,}",
+        text=suppression_words(open_.case.requirements.suppression),
+    )
+
+
+def suppression_words(limit: float) -> str:
+    """Say how many rows may have been suppressed. How many were is not public."""
+    return f"at most {limit:.2%} of the original's rows were suppressed" if limit else "none was suppressed"
+
+
+def sections_of(open_: Open) -> list[Section]:
+    """Return the sections of the public edition."""
+    case = open_.case
+    columns = [*case.policy.columns, *case.unnamed]
+    return [
+        _threats(open_),
+        asked_for(case.policy, columns, several=case.of_people, followed=case.follow is not None),
+        _done(open_),
+        guarantees_of([(verdict, verdict.told, meaning) for verdict, meaning in open_.judged]),
+        _inference_section(open_),
+        _risk(open_),
+        _losses(open_),
+        *_distributions(open_),
+    ]
+
+
+def _threats(open_: Open) -> Section:
+    words = (
+        "European data protection authorities ask three questions of data that is called anonymous. These are the "
+        "answers for this release, from what its policy guarantees and from the published rows."
+    )
+    cards = [
+        _answer(open_, SINGLING_OUT, list(_singling_out(open_))),
+        _answer(open_, LINKABILITY, []),
+        _answer(open_, INFERENCE, [one.words for one in open_.inferred]),
+    ]
+    return Section(
+        "threats", "Singling out, linkability, inference", (Words(words), Cards(cards), Words(IN_PRIVATE))
+    )
+
+
+def _answer(open_: Open, threat: Threat, lines: list[str]) -> Card:
+    judged = of_threat(open_.case.requirements, open_.judged, threat)
+    doubt = ""
+    own = guaranteed(judged)
+    if not judged and threat == LINKABILITY:
+        judged = of_threat(open_.case.requirements, open_.judged, SINGLING_OUT)
+        others = " and ".join(verdict.model for verdict, _ in judged)
+        own = [f"Requirement: {others}, as for singling out." if others else "Requirement: none."]
+        doubt = "" if others else "not limited by the policy"
+    elif not judged:
+        own = ["Requirement: none; the policy asks for nothing that stops it."]
+        doubt = "not required"
+    if threat == SINGLING_OUT and open_.sizes_known and open_.case.risk.unique_after > 0:
+        doubt = "some rows are unique"
+    if threat == INFERENCE and any(one.exposed for one in open_.inferred):
+        doubt = "rows show sensitive values"
+    if threat == INFERENCE and not open_.case.published.sensitive:
+        own, doubt = ["The policy names no sensitive column."], "not assessed"
+    return answer(threat, judged, [], [*own, *lines], doubt=doubt)
+
+
+def _singling_out(open_: Open) -> Iterator[str]:
+    if open_.sizes_known:
+        sizes, risk = open_.case.sizes, open_.case.risk
+        yield f"Unique: {risk.unique_after:.1%} of the published rows."
+        if len(sizes):
+            several = open_.case.follow is not None
+            has = counted(int(sizes.min()), *(("person", "people") if several else ("row", "")))
+            yield f"The smallest class of identical rows has {has}."
+    most = open_.largest_risk
+    yield (
+        "What remains: not limited by the policy, or the limit is violated."
+        if most is None
+        else f"What remains: a chance of at most {most:.1%} to pick the row of a known person."
+    )
+
+
+def _done(open_: Open) -> Section:
+    case, policy = open_.case, open_.made_by
+    published = case.published
+    rows: list[tuple[str, str]] = [
+        ("rows published", f"{published.rows:,}"),
+        ("rows suppressed", suppression_words(case.requirements.suppression)),
+        ("equivalence classes", f"{published.classes:,}")
+        if published.buckets is None
+        else ("buckets, within which columns were shuffled", f"{published.buckets:,}"),
+    ]
+    parts: list[Part] = []
+    if policy is None:
+        parts.append(Words("How the release was made is not known: no record of the run was given."))
+    else:
+        name = policy.method.name
+        rows.insert(0, ("method", name))
+        if name in METHODS:
+            rows[1:1] = [("what it does", METHODS[name].summary), ("paper", METHODS[name].paper)]
+        rows += options_of(policy)
+        budget = false_cells_allowed(case, policy)
+        if budget is not None:
+            rows.append(("false cells", f"at most {budget:.2%}; which ones is secret"))
+    if open_.levels is not None:
+        names = [attribute.name for attribute in published.attributes]
+        shown = ", ".join(f"{column} {level}" for column, level in zip(names, open_.levels, strict=False))
+        rows.append(("levels of generalization", shown))
+    parts.append(Table("The release", ("what", "value"), rows))
+    parts += [Words(f"Warning: {line}") for line in case.following]
+    return Section("done", "What was done", parts)
+
+
+def _risk(open_: Open) -> Section:
+    limit = open_.largest_risk
+    if not open_.sizes_known:
+        words = "The sizes of classes do not show who can be found in this release. "
+        words += (
+            "The policy does not limit the risk, or is violated."
+            if limit is None
+            else f"By the policy, the chance to find the row of a known person is at most {limit:.2%}."
+        )
+        return Section("risk", "Risk", (Words(words),))
+    risk = open_.case.risk
+    rows = [
+        (
+            "prosecutor, highest",
+            "finds the row of a person who is known to be in the release",
+            risk.prosecutor_max,
+        ),
+        ("prosecutor, average", "the same, over all rows", risk.prosecutor_mean),
+        (f"above {risk.threshold:.0%}", "share of rows with a risk above the default limit", risk.at_risk),
+        ("unique", "share of rows whose quasi-identifiers no other row has", risk.unique_after),
+    ]
+    table = Table(
+        "Risk of re-identification",
+        ("risk", "what it is", "value"),
+        [(title, meaning, f"{value:.2%}") for title, meaning, value in rows],
+    )
+    words = "The risk by the sizes of classes of identical rows, for an adversary who has no other data."
+    return Section("risk", "Risk", (table, Words(words)))
+
+
+def _losses(open_: Open) -> Section:
+    known = open_.losses
+    parts: list[Part] = [Words(LOSS_WORDS)]
+    if known:
+        values = np.array(list(known.values()))
+        parts.append(
+            bars("losses", "Information loss per column", list(known), values, "share lost", "column")
+        )
+    rows = [
+        (name, number(value), MEASURES[name].summary)
+        for name, value in open_.measures.items()
+        if name in MEASURES and not name.startswith(("risk-", "unique-"))
+    ]
+    parts.append(Table("Measures of the published rows", ("measure", "value", "what it is"), rows))
+    return Section("losses", "What was lost", parts)
+
+
+# --- what the rows show ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Inferred:
+    """What the rows show about one sensitive column to someone who finds the rows that a person may own."""
+
+    column: str
+    success: float
+    """The mean share of the own value among the rows that could also be the person's."""
+    blind: float
+    """The same without quasi-identifiers."""
+    certain: float
+    """The share of rows for which all these rows have one value."""
+    exposed: bool
+    """A value is more likely for some row than the policy allows."""
+
+    @property
+    def words(self) -> str:
+        """Say it in one line."""
+        return (
+            f"{self.column}: by the published rows, a guess of the value is right about {self.success:.2%}, a blind "
+            f"guess about {self.blind:.2%}; certain for {self.certain:.2%} of the rows."
+        )
+
+
+def _inferred(case: Case) -> Iterator[Inferred]:
+    """Look at each sensitive column, if the rows show which of them could be a person's. O(rows log rows) each."""
+    published = case.published
+    if not published.rows or not (case.classes_tell or published.bucket_of is not None):
+        return
+    group = published.candidates
+    size = np.bincount(group)
+    for j, attribute in enumerate(published.sensitive):
+        nodes = tuple(case.policy.columns[attribute.name].protected or ())
+        strong = strong_values(attribute.hierarchy, nodes)
+        value = strong[published.sensitive_codes[:, j]].astype(np.int64)
+        pairs, count = np.unique(group * np.int64(len(strong)) + value, return_counts=True)
+        share = count / size[pairs // len(strong)]
+        top = np.zeros(len(size))
+        np.maximum.at(top, pairs // len(strong), share)
+        limit = 1.0 if nodes else belief_allowed(case.requirements, j)
+        certain = top[group] >= 1 - 1e-12
+        yield Inferred(
+            attribute.name,
+            math.fsum(share * count) / len(value),
+            math.fsum((np.bincount(value) / len(value)) ** 2),
+            float(certain.mean()),
+            bool(certain.any() or (top > limit + 1e-12).any()),
+        )
+
+
+def _inference_section(open_: Open) -> Section:
+    rows = [
+        (
+            one.column,
+            "more likely for some rows than the policy allows, or certain" if one.exposed else "within the policy",
+            f"{one.success:.2%}", f"{one.blind:.2%}", f"{one.certain:.2%}",
+        )
+        for one in open_.inferred
+    ]  # fmt: skip
+    head = ("sensitive column", "outcome", "right on average", "by a blind guess", "certain")
+    words = "An adversary who knows quasi-identifiers finds the rows that could be a person's, and guesses by them."
+    parts: list[Part] = [Words(words)]
+    parts += [Table("What the rows show about sensitive values", head, rows)] if rows else []
+    if not rows:
+        parts.append(Words("There is no sensitive column, or the rows do not show whose they could be."))
+    return Section("attacks", "What can be inferred from the rows", parts)
+
+
+def _distributions(open_: Open) -> Iterator[Section]:
+    charts: list[Chart] = []
+    for at, (own, rows) in enumerate(_values(open_.case)):
+        used = rows > 0
+        kept = [name for name, there in zip(own.labels, used, strict=True) if there]
+        charts.append(
+            bars(
+                f"published{at}", f"Distribution of {own.column} in the release", kept,
+                rows[used] / max(open_.case.published.rows, 1), "share of rows", own.column,
+            )
+        )  # fmt: skip
+    words = "What the published rows show in columns that are not generalized. Rare values are joined with others."
+    if charts:
+        yield Section("distributions", "Distributions in the release", (Words(words), Grid(charts)))
+
+
+def _values(case: Case) -> Iterator[tuple[Bins, FloatVector]]:
+    """Yield each column that is published as it is, in bins. Types follow from the published cells: those of the
+    original may follow from rows that were suppressed. O(rows) each.
+    """
+    published, policy = case.published, case.policy
+    gate = Gate.of(case.requirements)
+    plans = {plan.name: plan for plan in policy.plans(list(policy.columns), of_release=True)}
+    columns: dict[str, tuple[pl.Series, ColumnPlan]] = {}
+    for j, attribute in enumerate(published.sensitive):
+        codes = published.sensitive_codes[:, j]
+        shown = attribute.hierarchy.leaves.gather(codes[codes >= 0].astype(np.uint32))
+        columns[attribute.name] = shown, plans[attribute.name]
+    columns |= {
+        name: (case.sheet[name], ColumnPlan(name, "plain"))
+        for name in (*policy.names("plain"), *case.unnamed)
+        if name in case.sheet.columns
+    }
+    for name, (cells, plan) in columns.items():
+        try:
+            values = guess_numbers_and_dates(label_texts(cells))
+            hierarchy, own = encode_column(coded(values), plan)
+        except ShoalError:
+            continue
+        held = np.bincount(own, minlength=hierarchy.size)
+        named = parsed(plan.hierarchy).names_values
+        bins = bins_of(Attribute(name, hierarchy), held, gate, made_from_data=named)
+        yield bins, bins.count(held)

@@ -1,0 +1,236 @@
+"""`report`: a release, its original and its policy as one page that people can read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from shoal import io
+from shoal.documents.pages.pdf import pdf_of
+from shoal.documents.report import main_sections, public_edition, utility_sections
+from shoal.documents.report.analyses import analyses
+from shoal.documents.report.attack_results import TriedAttack, try_all
+from shoal.documents.report.examples import examples
+from shoal.documents.report.headline import face_of
+from shoal.documents.report.page import page
+from shoal.documents.report.population_section import sampled
+from shoal.documents.report.report_parts import Face, Section, SignOff
+from shoal.documents.report.risk_section import Risks, risks_of
+from shoal.documents.report.subject import Subject, read_subject
+from shoal.documents.report.threat_summary import threats
+from shoal.errors import check_known
+from shoal.policy import Policy
+from shoal.policy.sources import apart, inputs_of
+from shoal.release.record import NOT_FOR_PUBLICATION
+from shoal.release.verdict import all_hold, in_words
+from shoal.support.run import Progress, silent
+from shoal.support.wording import counted, counted_parts
+
+if TYPE_CHECKING:
+    from shoal.pipeline.comparison import Comparison
+
+EDITIONS = ("public", "private")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class Report:
+    """A report on a release: one HTML page that needs no network."""
+
+    html: str
+    edition: str
+    """``public`` or ``private``."""
+    holds: bool | None
+    """Every requirement of the policy is satisfied; None if none is violated, but some could not be checked."""
+    withstands: bool
+    """Nobody is exposed to any of the attacks that were tried more than the policy allows."""
+    sections: tuple[Section, ...]
+    """What the page shows, as plain data."""
+    risk_before: float
+    """The largest chance to find one person's row, if the original were published."""
+    risk_after: float | None
+    """The same for the release; None if it is not known."""
+    smallest: int | None
+    """Rows of the smallest equivalence class; None if classes do not say who can be found."""
+    subject: Subject
+    """What it is about. Private."""
+    tried: tuple[TriedAttack, ...]
+    """The attacks that were tried. Private."""
+
+    def __repr__(self) -> str:
+        """Say in a line what it is, without the page."""
+        safe = "withstands the attacks" if self.withstands else "does not withstand the attacks"
+        kept = in_words(self.holds)
+        return (
+            f"<Report: {self.edition} edition, {len(self.html) // 1000:,} kB; the release {kept} and {safe}>"
+        )
+
+    @property
+    def private(self) -> bool:
+        """Whether only people who may see the original may read it."""
+        return self.edition != "public"
+
+    def write(self, path: str | Path, *, force: bool = False) -> None:
+        """Write the page to a file; one that exists is replaced only if `force` is given."""
+        self._check_apart(path)
+        io.write_text(Path(path), self.html, force=force, private=self.private)
+
+    def pdf(self) -> bytes:
+        """Return the page as PDF, as Chromium, Chrome or Edge print it; `OutputError` if none is installed."""
+        return pdf_of(self.html)
+
+    def write_pdf(self, path: str | Path, *, force: bool = False) -> None:
+        """Write the page as PDF; a file that exists is replaced only if `force` is given."""
+        self._check_apart(path)
+        io.check_writable(path, force=force, table=False)
+        with io.Outbox(force=force) as box:
+            box.write_bytes(path, self.pdf(), private=self.private)
+
+    def _check_apart(self, path: str | Path) -> None:
+        """Refuse to replace what the policy names, which not even `force` allows."""
+        io.check_apart(inputs_of(self.subject.policy), [(Path(path), "the report")])
+
+
+def report(
+    source: Any,
+    policy: Policy | str | Path | None = None,
+    *,
+    original: Any,
+    record: Any = None,
+    comparison: Comparison | str | Path | None = None,
+    population: Any = None,
+    second: Any = None,
+    suppressed_as: str | None = None,
+    edition: Literal["public", "private"] = "public",
+    owner: str = "",
+    purpose: str = "",
+    recipient: str = "",
+    date: str = "",
+    signed_by: str = "",
+    progress: Progress = silent,
+    **keywords: Any,
+) -> Report:
+    """Report on a release, made by any tool: what was asked and done, guarantees, attacks, risk and use.
+
+    `source` is a path or a frame, or what `shoal.anonymize` returned for this original: then more attacks can be
+    tried, and no `record` is needed. `record` is the private run record or its path; without it, how the release was
+    made is not shown. `comparison` is what `shoal.compare` returned, or its folder; `second` is the second table of a
+    release in two. The public edition is made of the published rows, the policy and whether each requirement holds;
+    the private one compares them with the original, names the rows that are most exposed, and describes the run.
+    `suppressed_as` is the text that rows show in every quasi-identifier if another tool marks suppressed rows so.
+    `owner`, `purpose`, `recipient`, `date` and `signed_by` say who answers for the release; what is not
+    given is a line to write on. O(rows x columns), plus the attacks.
+    """
+    sign_off = SignOff(owner=owner, purpose=purpose, recipient=recipient, date=date, signed_by=signed_by)
+    check_known("edition", edition, EDITIONS)
+    population, keywords = apart(population, keywords)
+    chosen = Policy.given(policy, keywords)
+    compared = _comparison(comparison)
+    subject = read_subject(
+        source,
+        chosen,
+        original=original,
+        record=record,
+        population=population,
+        second=second,
+        suppressed_as=suppressed_as,
+        progress=progress,
+    )
+    progress("verify", 0.2)
+    holds = all_hold(verdict for verdict, _ in subject.judged)
+    attacks = try_all(subject, progress)
+    progress("risk", 0.6)
+    risks = risks_of(subject, attacks)
+    if edition == "public":
+        face, parts = _public(subject)
+    else:
+        face, parts = face_of(subject, attacks, risks), _private(subject, attacks, risks, compared, progress)
+    progress("write", 0.95)
+    return Report(
+        html=_page(subject, face, parts, sign_off, edition=edition),
+        edition=edition,
+        holds=holds,
+        withstands=all(one.exposure is None or one.exposure.holds for one in attacks),
+        sections=tuple(parts),
+        risk_before=risks.before.prosecutor_max,
+        risk_after=_largest(risks),
+        smallest=int(subject.sizes.min()) if subject.classes_tell and subject.published.rows else None,
+        subject=subject,
+        tried=tuple(attacks),
+    )
+
+
+def _public(subject: Subject) -> tuple[Face, list[Section]]:
+    open_ = public_edition.Open.of(subject)
+    return public_edition.face_of(open_, seeded=subject.seeded), public_edition.sections_of(open_)
+
+
+def public_page(subject: Subject, sign_off: SignOff) -> str:
+    """Return the page of the public edition. It needs no attacks."""
+    return _page(subject, *_public(subject), sign_off, edition="public")
+
+
+def _private(
+    subject: Subject,
+    attacks: list[TriedAttack],
+    risks: Risks,
+    compared: Comparison | None,
+    progress: Progress,
+) -> list[Section]:
+    """Return the sections of the private edition."""
+    named = list(subject.policy.columns)
+    columns = [*named, *(name for name in subject.table.columns if name not in named)]
+    several = subject.table.owners is not None
+    parts = [
+        threats(subject, attacks, risks),
+        main_sections.asked_for(
+            subject.policy, columns, several=several, followed=subject.follow is not None
+        ),
+        main_sections.done(subject),
+        main_sections.guarantees_of(
+            [(verdict, verdict.reached, meaning) for verdict, meaning in subject.judged]
+        ),
+        main_sections.attacks(attacks),
+        main_sections.risk(subject, risks),
+        sampled(subject),
+        utility_sections.losses(subject),
+    ]
+    progress("draw", 0.7)
+    parts += utility_sections.distributions(subject, utility_sections.columns_in_bins(subject))
+    found = [utility_sections.queries(subject, progress)]
+    progress("questions", 0.9)
+    found.append(analyses(subject))
+    found.append(None if compared is None else utility_sections.compared(compared))
+    found.append(examples(subject))
+    return [*parts, *(one for one in found if one is not None), main_sections.private(subject, attacks)]
+
+
+def _largest(risks: Risks) -> float | None:
+    if risks.after is not None:
+        return risks.after.prosecutor_max
+    return 1.0 / float(risks.sizes_after.min()) if len(risks.sizes_after) else None
+
+
+def _comparison(given: Comparison | str | Path | None) -> Comparison | None:
+    if given is None:
+        return None
+    from shoal.pipeline.comparison import Comparison
+
+    return given if isinstance(given, Comparison) else Comparison.read(given)
+
+
+def _page(subject: Subject, face: Face, parts: list[Section], sign_off: SignOff, *, edition: str) -> str:
+    known, published = subject.people, subject.published
+    whose = ""
+    if "people" in known and edition == "private":
+        whose = f" of {counted(known['people'] - known['people_suppressed'], 'person', 'people')}"
+    parts_said = counted_parts(published.classes, published.buckets, explained=True)
+    return page(
+        face,
+        parts,
+        name=subject.name,
+        lead=f"{counted(published.rows, 'row')}{whose} in {parts_said}.",
+        public=edition == "public",
+        sign_off=sign_off,
+        warning=NOT_FOR_PUBLICATION if subject.seeded else "",
+    )

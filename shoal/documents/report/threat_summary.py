@@ -1,0 +1,169 @@
+"""Singling out, linkability and inference: what each threat comes to in a release, from the models and the attacks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from shoal.documents.report.attack_results import TriedAttack
+from shoal.documents.report.report_parts import Card, Cards, Section, State, Words
+from shoal.documents.report.risk_section import Risks
+from shoal.documents.report.subject import Subject
+from shoal.judging.attacks import ATTACKS
+from shoal.judging.models.requirements import Requirements
+from shoal.judging.models.threats import INFERENCE, LINKABILITY, QUESTIONS, SINGLING_OUT, Threat
+from shoal.release.verdict import Verdict, all_hold
+from shoal.support.wording import counted
+
+
+def threats(subject: Subject, tried: list[TriedAttack], risks: Risks) -> Section:
+    """Return one answer per threat."""
+    words = (
+        "European data protection authorities ask three questions of data that is called anonymous. These are the "
+        "answers for this release, from what its policy guarantees and from the attacks that Shoal ran."
+    )
+    cards = (_singling_out(subject, tried, risks), _linkability(subject, tried), _inference(subject, tried))
+    return Section("threats", "Singling out, linkability, inference", (Words(words), Cards(cards)))
+
+
+def answer(
+    threat: Threat,
+    judged: list[tuple[Verdict, str]],
+    attacked: list[TriedAttack],
+    lines: list[str],
+    *,
+    doubt: str = "",
+    untried: str = "",
+) -> Card:
+    """Return the answer: red if a requirement is violated or somebody is exposed, amber if something is not known."""
+    held = all_hold(verdict for verdict, _ in judged)
+    violated = held is False
+    exposed = any(one.exposure is not None and not one.exposure.holds for one in attacked)
+    unknown = held is None or any(one.exposure is None for one in attacked) or not (judged or attacked)
+    state: State = "bad" if violated or exposed else "warn" if unknown or doubt else "good"
+    badge = (
+        "requirement violated" if violated
+        else "people are exposed" if exposed
+        else doubt or "not assessed" if unknown or doubt
+        else f"withstood{untried}" if attacked
+        else "guaranteed"
+    )  # fmt: skip
+    return Card(threat.replace(" ", "-"), threat.capitalize(), QUESTIONS[threat], state, badge, lines)
+
+
+def of_threat(
+    requirements: Requirements, judged: Sequence[tuple[Verdict, str]], threat: Threat
+) -> list[tuple[Verdict, str]]:
+    """Return the verdicts of the models about a threat, each with what it means. They come first among all."""
+    return [own for own, model in zip(judged, requirements.judged, strict=False) if model.threat == threat]
+
+
+HELD = {True: "holds", False: "is violated", None: "could not be checked"}
+
+
+def guaranteed(judged: list[tuple[Verdict, str]]) -> list[str]:
+    """Say of each verdict whether it holds, and what that means."""
+    return [f"Requirement: {verdict.model} {HELD[verdict.holds]}: {meaning}." for verdict, meaning in judged]
+
+
+def _left(attacked: list[TriedAttack], nothing: str) -> str:
+    """Say what remains after the attacks that were tried: the most that one of them finds."""
+    found = [(one.exposure.success, one) for one in attacked if one.exposure is not None and one.found]
+    if not found:
+        return f"What remains: {nothing}"
+    _, most = max(found, key=lambda pair: pair[0] if pair[0] == pair[0] else -1.0)
+    beside = f", where a blind guess is right about {most.guess}" if most.guess else ""
+    return f"What remains: the strongest of these attacks is right about {most.found}{beside}."
+
+
+def _attacked(tried: list[TriedAttack], threat: Threat) -> list[TriedAttack]:
+    return [one for one in tried if ATTACKS[one.attack].threat == threat]
+
+
+def _outcomes(attacked: list[TriedAttack]) -> list[str]:
+    lines = []
+    for one in attacked:
+        whom = "people" if one.exposure is None else one.exposure.whom
+        shares = f"; they are right about {one.found} of {whom}" if one.found else ""
+        shares += f", a blind guess about {one.guess}" if shares and one.guess else ""
+        lines.append(f"Attack: {one.title}: {one.outcome}{shares}.")
+    return lines
+
+
+def _singling_out(subject: Subject, tried: list[TriedAttack], risks: Risks) -> Card:
+    judged = of_threat(subject.requirements, subject.judged, SINGLING_OUT)
+    lines, doubt = guaranteed(judged), ""
+    people = len(risks.sizes_before)
+    lines.append(
+        f"Unique in their quasi-identifiers before: {risks.unique_before / max(people, 1):.1%} of people."
+    )
+    if risks.after is not None:
+        several = subject.table.person is not None
+        what = "people, counted in each class that shows them" if several else "published rows"
+        lines.append(f"Unique after: {risks.after.unique_after:.1%} of the {what}.")
+        sizes = subject.sizes
+        if len(sizes):
+            has = counted(int(sizes.min()), *(("person", "people") if several else ("row", "")))
+            lines.append(f"The smallest class of identical rows has {has}.")
+        doubt = "some rows are unique" if risks.after.unique_after > 0 else ""
+    elif len(risks.sizes_after):
+        single = int(np.sum(risks.sizes_after == 1))
+        share = single / len(risks.sizes_after)
+        lines.append(f"The strongest linkage attack leaves one candidate for {share:.1%} of people.")
+        exposed = any(
+            one.exposure is not None and not one.exposure.holds for one in _attacked(tried, LINKABILITY)
+        )
+        doubt = "people are exposed to linkage" if exposed or single else ""
+    else:
+        lines.append("Columns were shuffled, so no row shows one person's values.")
+    if not judged:
+        lines.append("Requirement: none; the policy asks for nothing that stops it, such as k-anonymity.")
+        doubt = doubt or "not required"
+    linked = _attacked(tried, LINKABILITY)
+    names = " and ".join(one.title for one in linked if one.exposure is not None)
+    lines.append(f"Attack: {names}; the results are under linkability." if names else "Attack: none applies.")
+    most = subject.largest_risk
+    lines.append(
+        "What remains: not limited by the policy, or the limit is violated."
+        if most is None
+        else f"What remains: a chance of at most {most:.1%} to pick the row of a known person."
+    )
+    return answer(SINGLING_OUT, judged, [], lines, doubt=doubt)
+
+
+def _linkability(subject: Subject, tried: list[TriedAttack]) -> Card:
+    attacked = _attacked(tried, LINKABILITY)
+    judged = of_threat(subject.requirements, subject.judged, LINKABILITY)
+    lines, doubt = [*guaranteed(judged)], ""
+    if not judged:
+        singled = of_threat(subject.requirements, subject.judged, SINGLING_OUT)
+        others = " and ".join(verdict.model for verdict, _ in singled)
+        # Where nothing is asked for, an attack cannot find more than the policy allows.
+        doubt = "" if others else "not limited by the policy"
+        required = f"{others}, as for singling out" if others else "none; only the attacks speak about it"
+        lines.append(f"Requirement: {required}.")
+    lines += _outcomes(attacked)
+    if not attacked:
+        lines.append("Attack: no linkage attack applies to this release.")
+    lines.append(_left(attacked, "not known; no attack could tell."))
+    return answer(LINKABILITY, judged, attacked, lines, doubt=doubt)
+
+
+def _inference(subject: Subject, tried: list[TriedAttack]) -> Card:
+    attacked, judged = _attacked(tried, INFERENCE), of_threat(subject.requirements, subject.judged, INFERENCE)
+    lines, doubt = [*guaranteed(judged), *_outcomes(attacked)], ""
+    if not subject.published.sensitive:
+        lines.append(
+            "The policy names no sensitive column, so Shoal did not try what can be inferred of one."
+        )
+        doubt = "not assessed"
+    elif not judged:
+        lines.append("Requirement: none; the policy asks for nothing that stops it, such as l-diversity.")
+    if attacked:
+        lines.append(_left(attacked, "not known; no attack could tell."))
+    untried = ""
+    if subject.table.population is None:
+        lines.append("Whether a person is in the table at all was not tried: no population is known.")
+        untried = " as far as tried"
+    return answer(INFERENCE, judged, attacked, lines, doubt=doubt, untried=untried)

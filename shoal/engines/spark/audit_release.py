@@ -1,0 +1,190 @@
+"""`shoal.audit` on Spark: judging a release from its rows, where they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from shoal.coding import Attribute
+from shoal.coding.hierarchy import ROOT
+from shoal.engines.spark import is_spark_frame
+from shoal.engines.spark.driver_tables import ClusterCase, Counted, no_rows
+from shoal.engines.spark.encode_columns import coded, coded_column, lone_rows
+from shoal.engines.spark.make_release import ROWS_PER_FILE
+from shoal.engines.spark.session import cancelled_with, check_workers, session_for, session_of, translated
+from shoal.engines.spark.spark_sources import Source, read
+from shoal.engines.spark.unsupported import LOCAL, judging_problems
+from shoal.engines.spark.verify_release import Judged, Reading, verified
+from shoal.errors import DataError, PolicyError, Problem
+from shoal.judging.measures.evaluate import unmeasured
+from shoal.policy import Policy
+from shoal.release.bounds import bounds_among
+from shoal.release.received.read_release import attribute_of, has_domain
+from shoal.release.render import bucket_name
+from shoal.release.results import Audit, Clock
+from shoal.support.run import Progress
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def audit_on_spark(
+    source: Any,
+    policy: Policy,
+    *,
+    original: Any = None,
+    second: Any = None,
+    population: Any = None,
+    suppressed_as: str | None = None,
+    record: Any = None,
+    measures: Sequence[str] = (),
+    progress: Progress,
+) -> Audit:
+    """Judge a release that Spark reads; with the original, its losses too. Whether it is true of the original is not
+    judged, because that takes a matching of all rows."""
+    problems = judging_problems(policy)
+    for name, given in (("second", second), ("population", population), ("record", record)):
+        if given is not None:
+            problems.append(Problem(name, "is compared row by row, which Spark does not do", LOCAL))
+    if problems:
+        raise PolicyError(problems)
+    clock = Clock()
+    progress("start", 0.0)
+    with clock("start"):
+        frames = [one for one in (source, original) if is_spark_frame(one)]
+        session = session_of(*frames) if frames else session_for(policy.engine)
+        check_workers(session)
+    with cancelled_with(session):
+        progress("read", 0.05)
+        with clock("read"):
+            before = (
+                None if original is None else read(session, policy.source(original), policy.read_options())
+            )
+            likely = None if before is None else before.options.delimiter
+            given = read(session, source, policy.release_options(likely))
+        progress("encode", 0.1)
+        with clock("encode"):
+            whole = None if before is None else coded(session, before, policy.plans(before.columns))
+            table = None if whole is None else whole.table
+            lone = float("nan") if whole is None else lone_rows(whole.frame) / max(whole.table.rows, 1)
+        progress("verify", 0.4)
+        with clock("verify"):
+            case, notes = _case(session, given, policy, table, suppressed_as)
+            case = replace(case, unique_before=lone)
+            verdicts = (*case.verdicts, *case.identifiers_removed)
+    progress("measure", 0.9)
+    with clock("measure"):
+        found = case.measured(measures)
+    missing = unmeasured(case)
+    unknown = [
+        f"not measured: {', '.join(name for name in missing if missing[name] == reason)} ({reason})"
+        for reason in dict.fromkeys(missing.values())
+    ]
+    if table is not None:
+        notes.append(
+            "not judged on Spark: whether the release is truthful; the local engine compares all rows"
+        )
+    published = case.published
+    return Audit(
+        rows=published.rows + published.suppressed,
+        suppressed=case.suppressed,
+        classes=published.told_classes,
+        verdicts=verdicts,
+        measures=found,
+        losses=case.losses,
+        seconds=clock.seconds,
+        notes=(*notes, *unknown),
+    )
+
+
+def _case(
+    session: SparkSession, given: Source, policy: Policy, table: Counted | None, suppressed_as: str | None
+) -> tuple[ClusterCase, list[str]]:
+    from pyspark.sql import functions as F
+
+    columns = given.columns
+    plans = policy.plans(columns, of_release=True)
+    bucket = bucket_name(policy.columns if table is None else table.taken)
+    if bucket in columns:
+        raise DataError(
+            f"column '{bucket}' may number buckets, and buckets are judged by the local engine alone"
+        )
+    quasi = [plan for plan in plans if plan.role == "quasi"]
+    frame, notes = given.frame, []
+    marked = F.lit(True)
+    for plan in quasi:
+        marked = marked & (F.col(f"f{columns.index(plan.name)}").cast("string") == (suppressed_as or ROOT))
+    if suppressed_as is not None:
+        frame = frame.filter(~F.coalesce(marked, F.lit(False)))
+    with translated("counting the rows of the release"):
+        rows, stars = (int(one or 0) for one in frame.agg(F.count(F.lit(1)), F.count_if(marked)).collect()[0])
+    if suppressed_as is None and stars:
+        notes.append(
+            f"{stars:,} rows show {ROOT} in every quasi-identifier; they count as rows of the release"
+        )
+    whole = None if table is None else table.rows
+    if whole is not None and rows > whole:
+        raise DataError(
+            f"the release has {rows:,} rows, more than the {whole:,} of its original: is it the right one?"
+        )
+    left = [name for name in policy.names("drop") if name in columns]
+    if left:
+        notes.append(
+            f"the policy drops columns that the release has, so they were not judged: {', '.join(left)}"
+        )
+    attributes, sensitive, totals = _attributes(replace(given, frame=frame), policy, table)
+    own = () if table is None else (*table.columns, *table.dropped)
+    bounds = {a.name: bounds_among(columns, a.name, (*policy.columns, *own)) for a in attributes}
+    bounds = {name: pair for name, pair in bounds.items() if any(pair)}
+    requirements = policy.requirements(sensitive)
+    reading = Reading(tuple(columns), attributes, sensitive, totals, requirements.judged, bounds)
+    parts = max(1, -(-rows // ROWS_PER_FILE), min(8, session.sparkContext.defaultParallelism))
+    found = verified(session, frame, reading, requirements, whole, parts)
+    known = [table is not None or has_domain(plan) for plan in quasi]
+    found = found if all(known) else _without_domains(found, known, rows)
+    if found.unknown and table is not None:
+        notes.append(
+            f"cells of {', '.join(found.unknown)} are not in the policy's hierarchies: losses are not known"
+        )
+    case = ClusterCase(
+        published=found.published,
+        table=table,
+        k=requirements.k,
+        policy=policy,
+        requirements=requirements,
+        rows=no_rows(columns),
+        judged=found.verdicts,
+        counted=table is not None,
+    )
+    return case, notes
+
+
+def _without_domains(found: Judged, known: list[bool], rows: int) -> Judged:
+    """Without a domain no cell has a loss, and nobody knows what is above a limit."""
+    beyond = [
+        own if there else (0, rows) for own, there in zip(found.published.beyond_limits, known, strict=True)
+    ]
+    published = replace(found.published, low=None, high=None, beyond_limits=tuple(beyond))
+    return replace(found, published=published)
+
+
+def _attributes(
+    given: Source, policy: Policy, table: Counted | None
+) -> tuple[tuple[Attribute, ...], tuple[Attribute, ...], tuple[Any, ...]]:
+    """Return the quasi-identifiers and the sensitive columns, by the original or by what the policy and the release
+    say, and how often each sensitive value occurs."""
+    if table is not None:
+        return table.attributes, table.sensitive, table.sensitive_counts
+    plans = {plan.name: plan for plan in policy.plans(given.columns, of_release=True)}
+    attributes = tuple(attribute_of(plan) for plan in plans.values() if plan.role == "quasi")
+    secrets = []
+    for place, name in enumerate(given.columns):
+        plan = plans[name]
+        if plan.role == "sensitive":
+            own = replace(given, options=replace(given.options, guess_types=not has_domain(plan)))
+            secrets.append((plan, *coded_column(own, place, plan)[1:]))
+    sensitive = tuple(
+        Attribute(plan.name, tree, plan.weight) for plan, tree, _ in secrets if tree is not None
+    )
+    return attributes, sensitive, tuple(counts for _, _, counts in secrets)

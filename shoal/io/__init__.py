@@ -1,0 +1,71 @@
+"""The only door for files and dataframes: Shoal reads, writes and returns every table here.
+
+`read` takes a path or a dataframe and gives a `Frame`. `factorize` turns one of its columns into integer codes.
+`give_back` returns a result in the kind that was given. `write`, `write_text` and `Outbox` write complete files or
+none. `FORMATS` lists the file formats.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shoal.support.registry import imported_late
+
+if TYPE_CHECKING:
+    from shoal.io.dataframes import give_back
+    from shoal.io.factorize import factorize
+    from shoal.io.formats import FORMATS
+    from shoal.io.frame import Frame
+    from shoal.io.output import (
+        Outbox,
+        check_apart,
+        check_holds,
+        check_publishable,
+        check_writable,
+        write,
+        write_text,
+    )
+    from shoal.io.read_back import converted, read_again
+    from shoal.io.read_options import ReadOptions
+    from shoal.io.read_source import read
+
+# Late, so that a wrong file name is answered before polars is imported.
+__getattr__ = imported_late(
+    __name__,
+    {
+        "factorize": ("factorize",),
+        "dataframes": ("give_back",),
+        "formats": ("FORMATS",),
+        "frame": ("Frame",),
+        "read_options": ("ReadOptions",),
+        "output": (
+            "Outbox",
+            "check_apart",
+            "check_holds",
+            "check_publishable",
+            "check_writable",
+            "write",
+            "write_text",
+        ),
+        "read_source": ("read",),
+        "read_back": ("converted", "read_again"),
+    },
+)
+
+__all__ = [
+    "FORMATS",
+    "Frame",
+    "Outbox",
+    "ReadOptions",
+    "check_apart",
+    "check_holds",
+    "check_publishable",
+    "check_writable",
+    "converted",
+    "factorize",
+    "give_back",
+    "read",
+    "read_again",
+    "write",
+    "write_text",
+]

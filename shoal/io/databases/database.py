@@ -1,0 +1,221 @@
+"""`Database`: what Shoal knows about a kind of database."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from abc import abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+
+from shoal.errors import DataError, OutputError, ShoalError
+from shoal.io.column_names import refuse_duplicates
+from shoal.io.databases.address import Address, parsed, parsed_file
+from shoal.io.databases.database_table import DatabaseTable
+from shoal.io.databases.passwords import scrubbed
+from shoal.io.databases.sessions import Session
+from shoal.io.databases.sql_names import TableName, chosen, listed, meanings, quoted
+from shoal.io.formats.format import Format, Holder, check_readable
+from shoal.io.read_errors import as_data_error
+from shoal.support.machine.memory import is_lack_of_memory
+from shoal.support.wording import either
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from shoal.io.frame import Frame
+    from shoal.io.narrow_types import Guessed
+    from shoal.io.read_options import ReadOptions
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A SELECT, and how messages name it."""
+
+    select: str
+    where: str
+    name: TableName | None = None
+    """The table, unless it is a query."""
+
+
+class Database(Format, Holder):
+    """A database. Subclasses say how to connect, which tables there are, and how their types are read and written."""
+
+    is_database: ClassVar[bool] = True
+    refuses: ClassVar[tuple[str, ...]] = ("Object", "Struct", "Array")
+    copies_memory: ClassVar[bool] = False
+    nests: ClassVar[bool] = False
+    example: ClassVar[str]
+    """An address."""
+    in_file: ClassVar[bool] = False
+    """Whether a database is a file, and not on a server."""
+
+    # --- what a database says -------------------------------------------------------------------------
+
+    @classmethod
+    @abstractmethod
+    def owns(cls, connection: object) -> bool:
+        """Return whether a connection, given by a user, leads to such a database."""
+
+    @abstractmethod
+    def joined(self, connection: Any) -> Session:
+        """Return a session over a connection that a user gave; it stays open."""
+
+    @abstractmethod
+    def connected(self, address: Address, *, writing: bool) -> Session:
+        """Return a session of Shoal's own. Without `writing`, in a read-only transaction with one snapshot."""
+
+    @abstractmethod
+    def tables(self, session: Session) -> list[TableName]:
+        """Return all tables and views; those that need no schema also without one."""
+
+    @abstractmethod
+    def check_query(self, session: Session, query: str) -> None:
+        """Raise an error of the driver, or `DataError`, unless a query is one SELECT. Runs nothing: a policy may come
+        from anybody, and its query must not write, neither into the database nor into a file.
+        """
+
+    @abstractmethod
+    def data(self, session: Session, wanted: Wanted) -> pl.DataFrame:
+        """Return the rows, with types checked before the rows are read."""
+
+    @abstractmethod
+    def errors(self) -> tuple[type[BaseException], ...]:
+        """Return what the driver raises."""
+
+    @abstractmethod
+    def meaning(self, error: BaseException) -> str:
+        """Return what an error of the driver means and what to do, without values of the data."""
+
+    @abstractmethod
+    def target(self, session: Session, stored: DatabaseTable) -> TableName:
+        """Return the name under which a table will be written, with its schema, or raise `OutputError`."""
+
+    @abstractmethod
+    def column_type(self, dtype: pl.DataType) -> str:
+        """Return the type, in SQL, of a column that `fitted_column` returned."""
+
+    @abstractmethod
+    def identity(self, session: Session) -> str:
+        """Return what tells this database from others, whatever its address."""
+
+    @abstractmethod
+    def read_by(self, session: Session, wanted: Wanted) -> set[TableName]:
+        """Return the tables that a SELECT reads, also through views, as `target` names them."""
+
+    def empty(self) -> bytes:
+        """Return the content of a file without tables."""
+        return b""
+
+    def irreplaceable(self, session: Session, target: TableName) -> str:
+        """Return why a table that exists cannot be replaced, in words; "" if it can."""
+        return ""
+
+    def lost_with(self, session: Session, target: TableName) -> list[str]:
+        """Return what is lost when a table is replaced, in words."""
+        return []
+
+    def create(self, session: Session, name: TableName, data: pl.DataFrame) -> None:
+        """Make a table of data that `fitted` returned."""
+        columns = ", ".join(
+            f"{quoted(column)} {self.column_type(dtype)}" for column, dtype in data.schema.items()
+        )
+        session.execute(f"CREATE TABLE {name.sql} ({columns})")
+        if data.height:
+            session.insert(name, data.to_arrow())
+
+    # --- reading --------------------------------------------------------------------------------------
+
+    def address(self, text: str) -> Address:
+        """Return the parts of an address, or raise `DataError`."""
+        return parsed_file(text, self.example) if self.in_file else parsed(text, self.example)
+
+    def read(self, source: str | os.PathLike[str] | DatabaseTable, options: ReadOptions) -> Frame:
+        """Return a table, or the result of a query."""
+        stored = source if isinstance(source, DatabaseTable) else DatabaseTable(os.fspath(source))
+        with as_data_error(stored, self.title), self.opened(stored) as session:
+            from shoal.io.frame import framed
+
+            wanted = self.wanted(session, stored)
+            data = self.data(session, wanted)
+            own = self.guessed(session, wanted, data)
+            return framed(self.name, data.lazy(), options, where=str(stored), stored=stored, guessed=own)
+
+    def guessed(self, session: Session, wanted: Wanted, data: pl.DataFrame) -> Guessed | None:
+        """Return the columns whose types follow from their values, because the database declares none."""
+        return None
+
+    def check(self, stored: DatabaseTable) -> None:
+        """Raise `DataError` if there is no such table, or no connection. Asks for a password, if it must."""
+        with as_data_error(stored, self.title), self.opened(stored) as session:
+            self.wanted(session, stored)
+
+    def has(self, stored: DatabaseTable) -> bool:
+        """Return whether there is such a table."""
+        with as_data_error(stored, self.title), self.opened(stored) as session:
+            there = self.tables(session)
+        return stored.table is not None and any(name in there for name in meanings(stored.table))
+
+    @contextlib.contextmanager
+    def opened(self, stored: DatabaseTable, *, writing: bool = False) -> Iterator[Session]:
+        """Connect, and turn errors of the driver into words."""
+        missing = self.missing(writing=writing) if isinstance(stored.source, str) else ""
+        if missing:
+            raise DataError(f"{stored.place}: {missing}")
+        session: Session | None = None
+        try:
+            if not isinstance(stored.source, str):
+                session = self.joined(stored.source)
+            else:
+                address = self.address(stored.source)
+                if self.in_file and not writing:
+                    check_readable(Path(address.name))
+                session = self.connected(address, writing=writing)
+            yield session
+        except DataError as error:
+            if writing:
+                raise OutputError(str(error)) from None
+            raise
+        except self.errors() as error:
+            self.fail(error, stored, OutputError if writing else DataError)
+        finally:
+            if session is not None:
+                session.close()
+
+    def fail(self, error: BaseException, stored: DatabaseTable, kind: type[ShoalError]) -> NoReturn:
+        """Raise an error of the driver in words. The driver's own may show values, so nothing leads back to it."""
+        if is_lack_of_memory(error) or type(error).__name__ == "OutOfMemoryException":
+            raise MemoryError from None  # the table is good
+        raise kind(scrubbed(f"{stored}: {self.meaning(error)}")) from None
+
+    def wanted(self, session: Session, stored: DatabaseTable) -> Wanted:
+        """Return what to select, or raise `DataError` if there is no such table."""
+        if stored.query is not None:
+            query = stored.query.strip().rstrip(";").strip()
+            if not query:
+                raise DataError(f"{stored.place}: the query is empty")
+            self.check_query(session, query)
+            # A comment at its end ends with the line.
+            return Wanted(f"SELECT * FROM ({query}\n) AS shoal_query", str(stored))
+        there = self.tables(session)
+        if stored.table is None:
+            names = ", ".join(listed(there)[:12])
+            raise DataError(
+                f"{stored.place}: say which table, "
+                + either(
+                    command="--table NAME, or --query SELECT",
+                    python="DatabaseTable(.., table=..)",
+                    studio="or give a query",
+                )
+                + (f"; there are {names}" if names else "; there is none")
+            )
+        name = chosen(stored.table, there, stored.place)
+        return Wanted(f"SELECT * FROM {name.sql}", str(stored), name)
+
+
+def names_of(session: Session, wanted: Wanted) -> list[str]:
+    """Return the names of the columns of a SELECT, or raise `DataError` if two are equal."""
+    found = session.fetch(f"SELECT * FROM ({wanted.select}) AS shoal_names LIMIT 0")
+    return refuse_duplicates(list(found.schema.names), wanted.where)

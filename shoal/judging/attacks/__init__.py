@@ -1,0 +1,21 @@
+"""Adversaries that attack a release before publication. A new one is a file here and a line in `ATTACKS`."""
+
+from shoal.judging.attacks.attack_base import Attack, Exposure
+from shoal.support.registry import Registry
+
+ATTACKS: Registry[Attack] = Registry(
+    "attack",
+    {
+        "linkage": "shoal.judging.attacks.linkage:Linkage",
+        "record-linkage": "shoal.judging.attacks.record_linkage:RecordLinkage",
+        "attribute-disclosure": "shoal.judging.attacks.attribute_disclosure:AttributeDisclosure",
+        "statistical": "shoal.judging.attacks.statistical:Statistical",
+        "membership": "shoal.judging.attacks.membership:Membership",
+        "algorithm-aware": "shoal.judging.attacks.algorithm_aware:AlgorithmAware",
+        "minimality": "shoal.judging.attacks.minimality:Minimality",
+        "corruption": "shoal.judging.attacks.corruption:Corruption",
+        "intersection": "shoal.judging.attacks.intersection:Intersection",
+    },
+)
+
+__all__ = ["ATTACKS", "Attack", "Exposure"]

@@ -1,0 +1,130 @@
+"""Algorithm-aware: who can be found by rerunning the published method? (Wong, Mamoulis, Cheung 2010, 4.2; Nergiz, Gök,
+Özkanlı 2013, 3.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from shoal.errors import DataError
+from shoal.judging.attacks.attack_base import Exposure, Options, Setting
+from shoal.judging.attacks.relocation_rerun import rerun_relocation
+from shoal.judging.attacks.rerun import RingAttack, how_to_tell_owners, true_classes
+from shoal.judging.linking.evidence import Evidence
+from shoal.judging.models.requirements import Requirements
+from shoal.methods import Method
+from shoal.support.run import Run
+
+MOST_RINGS = 0.5
+"""Share of rings that one rotation may name: some look rotated by chance, all do if they were."""
+TIMES_CHANCE = 2
+"""The alarm limit for the first guess, as a multiple of what a random assignment gives."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AlgorithmAware(RingAttack):
+    """Knows everyone's quasi-identifiers and the method, and reconstructs its rings or its relocations.
+
+    If the method relocates, they run it again with draws of their own, and take its answer for everyone's class. People
+    are at risk if that names their class; if targets were drawn, only if it names more than a tenth, beyond chance.
+
+    Rings: for every ring they try all k rotations. Without randomness the first rotation names everyone's row. If each
+    ring was rotated as a whole, one of the rotations names all of its rows.
+
+    People are at risk if the first rotation names more than 2/k of them, or one rotation more than half of the rings.
+    We chose both limits. A random assignment names 1/k by chance; twice that is rare for 50 people and hardly ever seen
+    with more. Under a random assignment, rings of two different cells often look rotated, so they count only if there
+    are no others; of the other rings only a minority looks rotated, while a rotation reveals all of them.
+    """
+
+    name: ClassVar[str] = "algorithm-aware"
+    title: ClassVar[str] = "knows the algorithm"
+    against: ClassVar[Mapping[str, Options]] = {"knows-algorithm": {}}
+    summary: ClassVar[str] = (
+        "knows everyone's quasi-identifiers and the method, and reconstructs its rings or relocations"
+    )
+
+    method: Method | None = None
+    """The method that made the release, with its options; None: `ring`."""
+    requirements: Requirements | None = None
+    """What it was asked for."""
+
+    @classmethod
+    def inapplicable(cls, setting: Setting) -> str:
+        """Rings and relocations can be reconstructed, and only known owners tell whether a guess is right."""
+        relocates = setting.method is not None and setting.method.moves_rows
+        if relocates and setting.owners:
+            return ""
+        found = super().inapplicable(setting)
+        if not relocates:
+            return found and found.replace("method ring", "method ring or by one that relocates rows")
+        return f"whose row is whose is not known; {how_to_tell_owners()}"
+
+    @classmethod
+    def reads(cls, setting: Setting) -> Options:
+        """An adversary knows the method and its options."""
+        return {**super().reads(setting), "method": setting.method}
+
+    @classmethod
+    def findings(cls, figures: Mapping[str, Any], people: int) -> Iterator[str]:
+        """Yield the figures that matter, in words."""
+        if "class_named" in figures:
+            yield f"a rerun names the class of {figures['share_named']:.2%} of the relocated people"
+            right, found = figures["said_rightly"], figures["relocated_people_found"]
+            yield f"of those it says were relocated {right:.2%} were, and it finds {found:.2%} of them"
+            return
+        yield f"the first guess names {figures['named_by_the_first_guess']:.2%} of people in rings"
+        yield f"one rotation names {figures['rings_that_one_turn_names']:.2%} of the rings"
+
+    def attempt(self, evidence: Evidence, run: Run) -> Exposure:
+        """Try all rotations of all rings. O(rows x k)."""
+        if self.method is not None and self.method.relocates:
+            if self.requirements is None:
+                raise DataError("this attack must know what the method was asked for")
+            return rerun_relocation(evidence, self.method, self.requirements, self.name, run)
+        run.progress("rerun", 0.0)
+        original = evidence.original
+        truth = true_classes(evidence)
+        again = self.rerun(evidence, run)
+        rows, ring = again.parts.order, again.ring_of
+        open_ = again.varied[ring]
+        right_first = np.zeros(len(rows), np.bool_)
+        best = np.zeros(len(again.parts.sizes), np.int64)
+        for turn in range(self.k):
+            right = again.guesses(turn) == truth[rows]
+            if turn == 0:
+                right_first = right
+            best = np.maximum(best, np.bincount(ring[right], minlength=len(best)))
+        # A cell that several rows of the ring show names none of them.
+        chances = np.zeros(original.rows)
+        chances[rows] = np.where(open_ & right_first, 1.0 / again.alike(), 0.0)
+        given_away = again.varied & (best == again.parts.sizes)
+        # An assignment of two different cells often looks like a rotation; use rings with more, if there are any.
+        telling = again.varied & (np.bincount(ring, 1.0 / again.alike(), len(best)).round() > 2)
+        telling = telling if telling.any() else again.varied
+        share = float((given_away & telling).sum() / max(telling.sum(), 1))
+        first = float(chances[rows[open_]].mean()) if open_.any() else 0.0
+        figures: dict[str, Any] = {
+            "k": self.k,
+            "rings": int(again.varied.sum()),
+            "people_in_rings": int(open_.sum()),
+            "cells_recognised": float((again.class_at[open_] >= 0).mean()) if open_.any() else None,
+            "named_by_the_first_guess": first,
+            "rings_that_one_turn_names": share,
+        }
+        # With two cells per person there are only two assignments, whatever the draw.
+        exposed = self.k > 2 and (share > MOST_RINGS or first > TIMES_CHANCE / self.k)
+        return Exposure(
+            attack=self.name,
+            adversary="knows the quasi-identifiers of everyone, and the method",
+            success=first,
+            baseline=1.0 / max(original.rows, 1),
+            figures=figures,
+            chances=chances,
+            at_risk=int((given_away[ring] | (right_first & open_)).sum()) if exposed else 0,
+            notes=() if open_.any() else ("no ring has cells that differ, so there is nothing to find out",),
+        )

@@ -1,0 +1,278 @@
+"""`Evidence`: what a release is judged by. Models, measures and attacks read it; each part is computed once."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from shoal.coding import CodedTable
+from shoal.coding.followed_people import crowds
+from shoal.coding.groups import Groups, group
+from shoal.errors import DataError, check_known
+from shoal.judging.linking.consistency import Consistency, consistency
+from shoal.judging.linking.fewest import fewest_people
+from shoal.judging.linking.followed import Followed, people_followed
+from shoal.judging.linking.owners import Owners, confirmed, contradicted, matched
+from shoal.judging.linking.reidentification import Risk, assess, population_sizes
+from shoal.judging.linking.sampled import Sampled
+from shoal.release import Release
+from shoal.release.published import Published
+from shoal.release.read_published import read_back
+from shoal.release.render import render
+from shoal.support.arrays import FloatVector, IntVector, LongVector
+from shoal.support.brief import Brief
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Evidence(Brief):
+    """The published rows and, as far as they are known, the original table and the owner of each row."""
+
+    published: Published
+    """What an outsider sees."""
+    table: CodedTable | None = None
+    """The original."""
+    owner: IntVector | None = None
+    """Published row -> row of the table. Only the process that made the release knows it."""
+    k: int = 1
+    """The class size that the policy asks for; 1 if it asks for none."""
+    of_people: bool = False
+    """The policy says whose each row is, so guarantees count people, not rows."""
+    claimed: IntVector | None = None
+    """Published row -> row of the table, as the private record of the run says. It counts only if it can be true."""
+    follow: IntVector | None = None
+    """Published row -> the number of its pseudonym, -1 if it has none, if rows of a person can be followed. All of it
+    is public."""
+    told_size: int | None = None
+    """How many people could be in the table, as the policy says."""
+    survey: FloatVector | None = None
+    """Published row -> how many people of the population it stands for, if the release shows survey weights."""
+
+    @property
+    def population_size(self) -> int | None:
+        """How many people could be in the table: those of the population that was given, else as many as the policy
+        says; None if unknown.
+        """
+        known = None if self.table is None else self.table.population_size
+        return self.told_size if known is None else known
+
+    @classmethod
+    def of_release(cls, table: CodedTable, release: Release, k: int = 1) -> Evidence:
+        """Render what a method proposes, and read the rows back as an outsider does."""
+        rendered = render(table, release)
+        people = table.owners is not None
+        weights = None if table.survey_weights is None else table.survey_weights[rendered.owner]
+        return cls(read_back(table, release, rendered), table, rendered.owner, k, people, survey=weights)
+
+    @classmethod
+    def of_original(cls, table: CodedTable, told_size: int | None = None) -> Evidence:
+        """Take the original for a release in which the quasi-identifiers are published as they are."""
+        number, first = table.numbered(as_read=True)
+        shown = np.ascontiguousarray(table.codes[first])
+        raw = Published(table.attributes, table.sensitive, number, table.sensitive_codes, shown, shown)
+        own = np.arange(table.rows, dtype=np.int32)
+        return cls(
+            raw,
+            table,
+            own,
+            of_people=table.owners is not None,
+            told_size=told_size,
+            survey=table.survey_weights,
+        )
+
+    def by_group(self, name: str) -> Evidence:
+        """Return the same with groups of a kind, such as households, in the place of people."""
+        table = self.original
+        units = {unit.name: unit for unit in table.units}
+        check_known("group", name, units)
+        # The size of the population counts people, not groups of them.
+        whose = replace(table, person=units[name].of, units=(), population_size=None)
+        found = Evidence(self.published, whose, self.owner, self.k, self.of_people, self.claimed)
+        vars(found)["consistency"] = self.consistency  # It is about rows, so it is the same.
+        return found
+
+    def shown(self, column: str) -> tuple[pl.Series, LongVector] | None:
+        """Return the distinct texts of any published column, and how many rows show each; None if it is not published.
+        An error if the rows are not known.
+        """
+        raise DataError("this is about the text of cells, and only a case has the published rows")
+
+    @property
+    def classes_tell(self) -> bool:
+        """Whether the size of an equivalence class says who can be found; not if columns were shuffled."""
+        return self.published.bucket_of is None
+
+    @property
+    def original(self) -> CodedTable:
+        """The original table, or an error that asks for it."""
+        if self.table is None:
+            raise DataError("this needs the original table: give it too")
+        return self.table
+
+    @cached_property
+    def remembered(self) -> dict[Hashable, Any]:
+        """What several measures share, by what they ask: each fits its models once."""
+        return {}
+
+    def kept_column(self, name: str) -> pl.Series | None:
+        """Return what the published rows show in a column that is published as it is; None if nobody knows."""
+        if self.owner is None or self.table is None:
+            return None
+        return self.table.kept[name].gather(self.owner)
+
+    @cached_property
+    def groups(self) -> Groups:
+        """The equivalence classes as group models see them; with the original's totals if it is known."""
+        person, published, table, rows = self.owners.person, self.published, self.table, self.owners.rows
+        number = published.candidates if self.crowd_of is None or person is None else self.crowd_of[person]
+
+        def counted(owner: IntVector, owners: int, totals: Sequence[LongVector]) -> Groups:
+            codes, whole = published.sensitive_codes, int(number.max(initial=-1)) + 1
+            return group(number, whole, codes, published.sensitive, totals, person=owner, people=owners)
+
+        if person is None:
+            found = published.groups
+            found = found if table is None else replace(found, totals=table.sensitive_counts)
+        elif table is None:
+            found = counted(person, int(person.max(initial=-1)) + 1, people_by_value(published, person))
+        else:
+            found = counted(person, table.people, table.totals)
+        if table is None or rows is None or not table.units:
+            return found
+        units = zip(table.units, table.unit_totals, strict=True)
+        return replace(
+            found, units=tuple(counted(unit.of[rows], unit.count, totals) for unit, totals in units)
+        )
+
+    @cached_property
+    def crowd_of(self) -> IntVector | None:
+        """Person -> people who show the same rows, if rows can be followed; None if not, or if nobody can know. These
+        are the classes then: an adversary who recognises one row of a person has all of them.
+        """
+        if self.follow is None or self.owners.person is None:
+            return None
+        return crowds(self.published.class_of, self.owners.person)
+
+    @cached_property
+    def owners(self) -> Owners:
+        """Whose each published row is. A release does not show it, so it comes from the process that made the release,
+        else from matching the rows with the original.
+        """
+        if not self.of_people:
+            return Owners()
+        if self.follow is not None:
+            return self._followed(self.follow)
+        if self.table is None:
+            return Owners.missing(None, "only the original says whose each row is: give it")
+        if self.table.owners is None:
+            return Owners()
+        if self.owner is not None:
+            return Owners.of(self.table, self.owner)
+        if self.claimed is not None:
+            return confirmed(self.published, self.table, self.claimed)
+        return matched(self.published, self.table)
+
+    def _followed(self, follow: IntVector) -> Owners:
+        """Return whose rows are by their pseudonyms, unless what is known about the original contradicts them."""
+        if self.published.bucket_of is not None:
+            return Owners(unknown="values were shuffled within buckets")
+        if (follow < 0).any():
+            return Owners(unknown=f"{int((follow < 0).sum()):,} rows have no pseudonym")
+        table = self.table
+        if table is None:
+            return Owners(follow)
+        of_rows = np.arange(table.rows, dtype=np.int32) if table.person is None else table.person
+        known = None
+        if self.owner is not None:
+            known = of_rows[self.owner]
+        elif self.claimed is not None:
+            told = confirmed(self.published, replace(table, person=of_rows), self.claimed)
+            if told.person is None:
+                return told
+            known = told.person
+        return contradicted(follow, of_rows, known) or Owners(follow)
+
+    @cached_property
+    def fewest_people(self) -> int | None:
+        """A number of people that every class has at least, if nobody can know whose its rows are; None if nothing can
+        be said, or rows can be followed.
+        """
+        if self.table is None or self.follow is not None or self.published.bucket_of is not None:
+            return None
+        try:
+            return fewest_people(self.published, self.table, self.consistency)
+        except DataError:
+            return None
+
+    @cached_property
+    def sizes(self) -> LongVector:
+        """``[classes]`` people in each class, or an error if nobody can know. A row is a person of its own, unless the
+        policy says whose it is. If rows can be followed, the classes are those of people who show the same rows.
+        """
+        if self.crowd_of is not None:
+            return np.bincount(self.crowd_of).astype(np.int64)
+        from shoal.kernels.people import count_people, rows_by_group
+
+        person, published = self.owners.person, self.published
+        if self.owners.unknown:
+            raise DataError(f"people cannot be counted: {self.owners.unknown}")
+        if person is None:
+            return published.sizes
+        by_person = np.argsort(person, kind="stable")
+        order, start, _ = rows_by_group(published.class_of[by_person], published.classes, person[by_person])
+        sizes: LongVector = count_people(by_person[order], start, person)
+        return sizes
+
+    @cached_property
+    def consistency(self) -> Consistency:
+        """Which people match which rows: the most expensive part.
+
+        Known owners give it one complete assignment to start from. They do not change its counts, which hold over all
+        complete assignments, so an attack may use the same graph.
+        """
+        return consistency(self.published, self.original, self.owner)
+
+    @cached_property
+    def followed(self) -> Followed | None:
+        """Who may be behind which pseudonym, if rows of people with several can be followed."""
+        if self.follow is None or self.original.person is None:
+            return None
+        person, crowd_of = self.owners.person, self.crowd_of
+        if person is None or crowd_of is None:
+            raise DataError(f"people cannot be counted: {self.owners.unknown}")
+        return people_followed(self.published, self.original, self.consistency, person, crowd_of)
+
+    @cached_property
+    def sampled(self) -> Sampled:
+        """What the rows say about risk if they are a sample of a population."""
+        return Sampled(self)
+
+    @cached_property
+    def population_sizes(self) -> LongVector | None:
+        """``[classes]`` people of the population who match each class; None if they are not known, or if nobody can
+        tell what the cells cover.
+        """
+        table, published = self.table, self.published
+        people = None if table is None else table.population
+        if table is None or people is None or published.low is None or published.sets is not None:
+            return None
+        return population_sizes(published, replace(table, codes=people))
+
+    @cached_property
+    def risk(self) -> Risk:
+        """All risks of re-identification, with the population if it is known."""
+        return assess(self.published, self.table, population=self.population_sizes, sizes=self.sizes)
+
+
+def people_by_value(published: Published, person: IntVector) -> list[LongVector]:
+    """Return how many people show each code in at least one row, per sensitive column."""
+    found = []
+    for j, attribute in enumerate(published.sensitive):
+        size = attribute.hierarchy.size
+        pairs = np.unique(person.astype(np.int64) * size + published.sensitive_codes[:, j])
+        found.append(np.bincount(pairs % size, minlength=size).astype(np.int64))
+    return found

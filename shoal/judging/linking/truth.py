@@ -1,0 +1,462 @@
+"""Is a release true? Every published row must be given an original row of its own that it covers.
+
+A row covers an original row if its quasi-identifiers cover the other's values and its kept columns are equal. How many
+rows cannot be given one is the number of rows minus a maximum matching. Rows that are alike are counted, not matched:
+the matching is a flow between distinct pairs of class and kept values and distinct original rows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+import polars as pl
+
+from shoal.coding import CodedTable
+from shoal.coding.hierarchy.distinct_values import is_ordered, parse, text_of
+from shoal.coding.hierarchy.label_parser import locate
+from shoal.coding.table import counted as count_codes
+from shoal.io import factorize
+from shoal.io.coded import Codes
+from shoal.io.sheet import Sheet
+from shoal.io.text_columns import is_set, sets_as_text
+from shoal.judging.linking.consistency import People, within_sets
+from shoal.judging.linking.pinned import missing_values
+from shoal.release.published import Published
+from shoal.release.published_types import find_texts
+from shoal.support.arrays import BoolVector, IntMatrix, IntVector, LongVector
+from shoal.support.brief import Brief
+from shoal.support.machine.threads import PIECE, in_threads, one_after_another, processors
+from shoal.support.wording import counted
+
+LINKS = 1 << 25
+"""How many pairs of distinct rows that match are held at most, and two more per row of a large table; beyond it there
+are bounds instead of a count."""
+AT_ONCE = 1 << 14
+"""How many classes look for their matching rows at a time."""
+NO_ELEMENTS = "{}"
+"""An empty list in formats without lists."""
+EXACT = 1e6
+"""The weight of kept values in the tree over original rows: they must be equal, so it splits by them first."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Truth:
+    """How many published rows cover no original row of their own."""
+
+    rows: int
+    """Published rows."""
+    least: int
+    """At least so many are not true."""
+    most: int
+    """At most so many are not true; equal to `least` where the number is exact."""
+    unread: int = 0
+    """Rows with a cell that is not in its hierarchy, although others of its column are: they cover nobody."""
+    foreign: tuple[str, ...] = ()
+    """Columns in which nothing is in the hierarchy: whatever they show may be true, but need not be."""
+    invented: int = 0
+    """Rows whose kept columns show a combination of values more often than the original has it."""
+    too_often: tuple[str, ...] = ()
+    """Kept columns that show some value more often than the original."""
+    shuffled: bool = False
+    """Columns were shuffled within buckets. Each group of columns is then matched by itself, with original rows whose
+    other columns lie within what the bucket shows: rows that fail are not true, but others need not be."""
+    missing: tuple[str, ...] = ()
+    """Columns of the original that the release lacks: not compared."""
+    unlike: tuple[str, ...] = ()
+    """Columns of lists or structures that the release holds in another type: not compared."""
+
+    @property
+    def in_part(self) -> bool:
+        """Not everything could be compared, so the release is refuted at best."""
+        return self.shuffled or bool(self.unlike)
+
+    @property
+    def words(self) -> str:
+        """What was found, with nothing about individuals."""
+        found = []
+        if self.least:
+            many = "" if self.least == self.most else "at least "
+            found.append(f"{many}{self.least:,} of {self.rows:,} rows cover no original row of their own")
+        if self.unread:
+            found.append(f"{counted(self.unread, 'row')} with cells that are not in their hierarchies")
+        if self.too_often:
+            found.append(f"values more often than in the original: {', '.join(self.too_often)}")
+        if self.shuffled:
+            found.append("by groups of columns")
+        return "; ".join(found)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Kept(Brief):
+    """A kept column as codes, in both tables; -1 for a value that the original lacks."""
+
+    name: str
+    before: Codes
+    after: IntVector
+    size: int
+
+
+def truth_of(
+    published: Published,
+    original: CodedTable,
+    rows: pl.DataFrame | Sheet,
+    owner: IntVector | None = None,
+    people: Callable[[], People] | None = None,
+    perturbed: Collection[str] = (),
+) -> Truth:
+    """Count the published rows that cover no original row of their own. `rows` are the published rows in the types of
+    the original, `owner` the original row of each, if it is known, and `people` gives the people of the original.
+    Columns that are `perturbed` by the policy are not compared here: what they show has verdicts of its own.
+
+    O(rows log rows), and a tree over the distinct original rows; plus a flow along the pairs that match, for original
+    rows that several classes cover. Bounds, if these pairs are too many.
+    """
+    if published.bucket_of is not None:
+        # Sensitive values in buckets are never perturbed.
+        perturbed = [name for name in perturbed if name not in {a.name for a in original.sensitive}]
+    kept = [
+        _Kept(a.name, original.sensitive_column(j), published.sensitive_codes[:, j], a.hierarchy.size)
+        for j, a in enumerate(original.sensitive)
+        if a.name not in perturbed
+    ]
+    apart = {*(a.name for a in original.sensitive), *perturbed}
+    plain = [name for name in original.kept.columns if name not in apart]
+    found = {name: _located(original.kept[name], rows[name]) for name in plain if name in rows.columns}
+    beside = [column for column in found.values() if column is not None]
+    before, after = _combined([*kept, *beside], original.rows, published.rows)
+    often = tuple(column.name for column in [*kept, *beside] if _surplus(column.before, column.after))
+    facts = Truth(
+        rows=published.rows,
+        least=0,
+        most=0,
+        invented=0 if published.bucket_of is not None else _surplus(before, after),
+        too_often=often,
+        shuffled=published.bucket_of is not None,
+        missing=tuple(name for name in plain if name not in rows.columns),
+        unlike=tuple(name for name, column in found.items() if column is None),
+    )
+    boxes = published.boxes
+    if boxes is None:
+        return replace(facts, least=published.rows, most=published.rows, unread=published.rows)
+    unread = int(published.sizes[boxes.unread].sum())
+    if published.bucket_of is not None:
+        least = most = max(_shuffled(published, original, kept, beside), unread)
+    elif owner is not None and published.low is not None and _own(published, original, owner, before, after):
+        return facts
+    else:
+        found_by = People.in_table(original) if people is None else people()
+        least, most = _by_classes(published, original, found_by, before, after)
+    if boxes.foreign:
+        most = published.rows
+    return replace(facts, least=least, most=most, unread=unread, foreign=boxes.foreign)
+
+
+def _located(before: pl.Series, after: pl.Series) -> _Kept | None:
+    """Number the values of a plain column, those of the release by the values of the original; None if the column holds
+    lists or structures in one of them, and something else in the other.
+    """
+    if isinstance(before.dtype, pl.List) and not before.dtype.inner.is_nested() and after.dtype == pl.String:
+        # Formats without lists hold them as text.
+        texts = after.drop_nulls().unique()
+        if not all(is_set(text) or text == NO_ELEMENTS for text in texts):
+            return None
+        before = sets_as_text(before)
+    if any(column.dtype.is_nested() or column.dtype == pl.Object for column in (before, after)):
+        if before.dtype != after.dtype:
+            return None
+        before, after = (
+            pl.Series(before.name, [repr(value) for value in column.to_list()], dtype=pl.String)
+            for column in (before, after)
+        )
+    number, values = factorize(before)
+    places, shown = factorize(after)
+    code = locate(values, shown) if len(shown) else np.empty(0, np.int32)
+    if (code < 0).any() and shown.dtype != values.dtype and is_ordered(values.dtype):
+        # Another tool may write 1.50, or a time in another format.
+        read = parse(text_of(shown), values.dtype)
+        code = np.where((code < 0) & read.is_not_null().to_numpy(), locate(values, read), code).astype(
+            np.int32
+        )
+    if (code < 0).any():
+        code = np.where(code < 0, find_texts(values, shown), code).astype(np.int32)
+    return _Kept(before.name, number, code[places], len(values))
+
+
+def _combined(columns: Sequence[_Kept], rows: int, published: int) -> tuple[IntVector, IntVector]:
+    """Return one number for all kept values of a row, in both tables; one more for values that the original lacks."""
+    from shoal.kernels.grouping import distinct
+
+    if not columns:
+        return np.zeros(rows, np.int32), np.zeros(published, np.int32)
+    after = [np.where(column.after < 0, column.size, column.after) for column in columns]
+    # Each number costs time and memory later, also if no row has it, so there must not be many more than rows.
+    if math.prod(column.size + 1 for column in columns) <= 4 * (rows + published):
+        own, theirs = columns[0].before.astype(np.int32), after[0]
+        for column, shown in zip(columns[1:], after[1:], strict=True):
+            own, theirs = own * (column.size + 1) + column.before, theirs * (column.size + 1) + shown
+        return own.astype(np.int32), theirs.astype(np.int32)
+    both = np.empty((rows + published, len(columns)), np.int32, order="F")
+    for j, column in enumerate(columns):
+        both[:rows, j], both[rows:, j] = column.before, after[j]
+    number = distinct(both)[0]
+    return number[:rows], number[rows:]
+
+
+def _left(before: IntVector | LongVector, after: IntVector | LongVector) -> tuple[LongVector, LongVector]:
+    """Return the distinct entries of a list, and how many of each are left after those of another one. O(n log n)."""
+    have, often = np.unique(before, return_counts=True)
+    shown, times = np.unique(after, return_counts=True)
+    left = times.astype(np.int64)
+    if len(have):
+        at = np.minimum(np.searchsorted(have, shown), len(have) - 1)
+        left = np.maximum(left - np.where(have[at] == shown, often[at], 0), 0)
+    return shown.astype(np.int64), left
+
+
+def _surplus(before: Codes, after: IntVector) -> int:
+    """Count the entries of one list that another one does not have, or does not have as often."""
+    size = int(max(before.max(initial=0), after.max(initial=-1))) + 1
+    if size <= 4 * (len(before) + len(after)):
+        lost = int((after < 0).sum())
+        more = count_codes(after[after >= 0] if lost else after, size) - count_codes(before, size)
+        return int(np.maximum(more, 0).sum()) + lost
+    return int(_left(before, after)[1].sum())
+
+
+def _own(
+    published: Published, original: CodedTable, owner: IntVector, before: IntVector, after: IntVector
+) -> bool:
+    """Whether every row covers the row that it was made from: then nothing has to be matched."""
+    if published.sets is not None or not np.array_equal(before[owner], after):
+        return False
+    low, high = published.covered
+    for j in range(len(original.attributes)):
+        own = original.column(j)[owner]
+        if np.any(own < low[published.class_of, j]) or np.any(own > high[published.class_of, j]):
+            return False
+    return True
+
+
+def _by_classes(
+    published: Published, original: CodedTable, people: People, before: IntVector, after: IntVector
+) -> tuple[int, int]:
+    """Return at least and at most how many rows are not true, if rows show their own values."""
+    boxes = published.boxes
+    assert boxes is not None
+    low, high = boxes.low.copy(), boxes.high.copy()
+    # A class that cannot be read covers nobody.
+    low[boxes.unread], high[boxes.unread] = 1, 0
+    found = _Search(people, low, high, published, None)
+    if not found.complete:
+        return _by_search(published, original, before, after, low, high)
+    values = int(max(before.max(initial=0), after.max(initial=0))) + 1
+    untrue = _unmatched(
+        (published.class_of, after), (people.row_of, before), found, len(people.weight), values
+    )
+    return untrue, untrue
+
+
+def _unmatched(
+    own: tuple[IntVector, IntVector],
+    their: tuple[IntVector, IntVector],
+    found: _Search,
+    people: int,
+    values: int,
+) -> int:
+    """Return how many published rows find no original row. Rows must agree in their kept values, so each value is
+    matched by itself, in threads. `own` and `their` are the class, or the distinct row, and the value of each row.
+    """
+    from shoal.kernels.grouping import by_value
+    from shoal.kernels.matching import unmatched
+
+    shown, known = in_threads(
+        lambda rows: by_value(rows[1], rows[0], values), [own, their], many=len(own[0]) > PIECE
+    )
+    # Several shares for each thread, because values differ in how many rows have them.
+    ends = np.searchsorted(shown[0], np.linspace(0, len(own[0]), 8 * processors() + 1)).clip(0, values)
+    ends[0], ends[-1] = 0, values
+    shares = [(int(first), int(last)) for first, last in pairwise(ends) if first < last]
+
+    def lost(share: tuple[int, int]) -> int:
+        return int(unmatched(*shown, *known, found.start, found.links, len(found.start) - 1, people, *share))
+
+    return sum(in_threads(lost, shares, many=len(own[0]) > PIECE))
+
+
+def _matched(start: LongVector, links: IntVector, size: LongVector, weight: LongVector) -> int:
+    """Return how many of the rows that each box stands for can be given one of the rows that it links to."""
+    from shoal.kernels.consistency import assign_units
+
+    order = np.argsort(np.diff(start), kind="stable")
+    return int(assign_units(start, links, size.astype(np.int64), weight.astype(np.int64), order).sum())
+
+
+def _by_search(
+    published: Published,
+    original: CodedTable,
+    before: IntVector,
+    after: IntVector,
+    low: IntMatrix,
+    high: IntMatrix,
+) -> tuple[int, int]:
+    """Match pairs of class and kept values with distinct original rows, looked up in a tree that has kept values too.
+
+    Fewer pairs match than by classes alone, but it takes longer to find them.
+    """
+    from shoal.kernels.grouping import distinct
+
+    people = _joint(original, [before])
+    source_of, first = distinct(np.asfortranarray(np.stack([published.class_of, after], axis=1)))
+    class_of, value = published.class_of[first], after[first][:, None]
+    size = np.bincount(source_of, minlength=len(first)).astype(np.int64)
+    found = _Search(
+        people, np.hstack([low[class_of], value]), np.hstack([high[class_of], value]), published, class_of
+    )
+    untrue = published.rows - found.matched(size)
+    return untrue if found.complete else _surplus(before, after), untrue
+
+
+def _joint(original: CodedTable, more: Sequence[IntVector]) -> People:
+    """Return the distinct original rows, further columns included; the tree splits by these first."""
+    codes = np.column_stack([original.codes, *more]).astype(np.int32, copy=False)
+    scale = [*People.scales(original.attributes), *(EXACT for _ in more)]
+    cuts = [
+        *People.cuts(original.attributes),
+        *(np.zeros(int(one.max(initial=0)) + 2, np.int32) for one in more),
+    ]
+    return People.over(np.asfortranarray(codes), np.array(scale), cuts)
+
+
+class _Search:
+    """The distinct original rows inside each box, as long as there are not too many."""
+
+    def __init__(
+        self,
+        people: People,
+        low: IntMatrix,
+        high: IntMatrix,
+        published: Published | None,
+        class_of: IntVector | None,
+    ) -> None:
+        sets = None if published is None or published.boxes is None else published.boxes.sets
+        quasi = 0 if published is None else len(published.attributes)
+        self.people = people
+        starts, links = [np.zeros(1, np.int64)], []
+        total = 0
+        most = LINKS if len(people.row_of) <= PIECE else LINKS + 2 * len(people.row_of)
+
+        def inside(begin: int) -> tuple[LongVector, IntVector]:
+            part = slice(begin, begin + AT_ONCE)
+            start, found = people.inside(low[part], high[part])
+            if sets is None:
+                return start, found
+            places = np.arange(len(low)) if class_of is None else class_of
+            return within_sets(people, sets, start, found, quasi, places[part])
+
+        begins = range(0, len(low), AT_ONCE)
+        for start, found in one_after_another(inside, begins) if len(begins) > 1 else map(inside, begins):
+            starts.append(start[1:] + total)
+            links.append(found)
+            total += len(found)
+            if total > most:
+                break
+        self.start = np.concatenate(starts)
+        self.links = np.concatenate([np.zeros(0, np.int32), *links])
+        self.complete = len(self.start) == len(low) + 1
+
+    def matched(self, size: LongVector) -> int:
+        """Return how many of the rows that each box stands for can be given an original row, among the boxes that were
+        searched.
+        """
+        return _matched(self.start, self.links, size[: len(self.start) - 1], self.people.weight)
+
+
+# --- columns that were shuffled within buckets ------------------------------------------------------------------
+
+
+def _shuffled(
+    published: Published, original: CodedTable, kept: Sequence[_Kept], beside: Sequence[_Kept]
+) -> int:
+    """Return how many rows cannot be true: the most over groups of columns that were shuffled as a unit."""
+    from shoal.kernels.closures import bounds
+    from shoal.kernels.grouping import distinct
+
+    boxes = published.boxes
+    assert boxes is not None
+    assert published.bucket_of is not None
+    own, theirs = _combined(beside, original.rows, published.rows)
+    people = _joint(original, [*(column.before for column in kept), own])
+    exact = [*(column.after for column in kept), theirs]
+    low = np.column_stack([boxes.low[published.class_of], *exact])
+    high = np.column_stack([boxes.high[published.class_of], *exact])
+    bucket, first = distinct(np.asfortranarray(published.bucket_of[:, None]))
+    hull_low, hull_high = (
+        np.empty((len(first), low.shape[1]), np.int32),
+        np.empty((len(first), low.shape[1]), np.int32),
+    )
+    for j in range(low.shape[1]):
+        hull_low[:, j] = bounds(np.ascontiguousarray(low[:, j]), bucket, len(first))[0]
+        hull_high[:, j] = bounds(np.ascontiguousarray(high[:, j]), bucket, len(first))[1]
+    unread = boxes.unread[published.class_of]
+    units = _units(published, len(kept))
+    return max(
+        missing_values(units, people.codes, people.weight, bucket, low, high),
+        *(
+            _untrue_units(columns, people, bucket, low, high, hull_low, hull_high, unread)
+            for columns in units
+        ),
+    )
+
+
+def _units(published: Published, sensitive: int) -> list[list[int]]:
+    """Return the columns that were shuffled as a unit: quasi-identifiers, sensitive columns, all plain ones as one."""
+    quasi = len(published.attributes)
+    together = [list(columns) for columns in published.together or [(j,) for j in range(quasi)]]
+    alone = []
+    for j in range(sensitive):
+        place = -1 if published.sensitive_in is None else published.sensitive_in[j]
+        if place >= 0:
+            together[place].append(quasi + j)
+        else:
+            alone.append([quasi + j])
+    return [*together, *alone, [quasi + sensitive]]
+
+
+def _untrue_units(
+    columns: list[int],
+    people: People,
+    bucket: IntVector,
+    low: IntMatrix,
+    high: IntMatrix,
+    hull_low: IntMatrix,
+    hull_high: IntMatrix,
+    unread: BoolVector,
+) -> int:
+    """Match what a group of columns shows with original rows that fit the bucket, or any if too many do."""
+    from shoal.kernels.grouping import distinct
+
+    shown = np.column_stack([low[:, columns], high[:, columns], unread])
+    for places in (bucket, np.zeros_like(bucket)):
+        source_of, first = distinct(np.asfortranarray(np.column_stack([places, shown]).astype(np.int32)))
+        size = np.bincount(source_of, minlength=len(first)).astype(np.int64)
+        begin, end = hull_low[bucket[first]], hull_high[bucket[first]]
+        own = people
+        if places is not bucket:
+            number, some = distinct(np.asfortranarray(people.codes[:, columns]))
+            weight = np.bincount(number, people.weight, len(some)).astype(np.int64)
+            flat = [np.zeros(int(people.codes[:, j].max(initial=0)) + 2, np.int32) for j in columns]
+            own = People.over(
+                np.asfortranarray(people.codes[some][:, columns]), np.ones(len(columns)), flat, weight
+            )
+            begin, end = low[first][:, columns], high[first][:, columns]
+        else:
+            begin[:, columns], end[:, columns] = low[first][:, columns], high[first][:, columns]
+        begin[unread[first], 0], end[unread[first], 0] = 1, 0
+        found = _Search(own, begin, end, None, None)
+        if found.complete:
+            return len(bucket) - found.matched(size)
+    return 0

@@ -1,0 +1,92 @@
+"""Many measures at once, and one measure column by column."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from importlib.util import find_spec
+
+from shoal.judging.linking.evidence import Evidence
+from shoal.judging.measures import MEASURES, CellMeasure, Measure
+
+
+def measure_all(evidence: Evidence, names: Iterable[str] | None = None) -> dict[str, float]:
+    """Measure a release by the named measures, or by all default ones and those of the analyses that the policy names.
+
+    A default measure whose value cannot be known is left out (`unmeasured` says why); a named one is NaN. The work is
+    done per class and per distinct range, so many rows stay cheap.
+    """
+    found = {}
+    for measure in _chosen(names, evidence):
+        if names is None and _missing(measure):
+            continue
+        if measure.unknown(evidence) is None:
+            found[measure.name] = measure.value(evidence)
+        elif names is not None:
+            found[measure.name] = float("nan")
+    return found
+
+
+def unmeasured(evidence: Evidence) -> dict[str, str]:
+    """Return the default measures, and those of the analyses that the policy names, whose value cannot be known from
+    the given data, and why.
+    """
+    reasons = {
+        measure.name: _missing(measure) or measure.unknown(evidence) for measure in _chosen(None, evidence)
+    }
+    return {name: reason for name, reason in reasons.items() if reason is not None}
+
+
+def per_column(measure: str | CellMeasure, evidence: Evidence) -> dict[str, float]:
+    """Return the loss of each quasi-identifier by a cell measure: the mean over rows, or the sum if the measure
+    reports sums. Weights are ignored. NaN if the value cannot be known.
+    """
+    chosen = MEASURES[measure]() if isinstance(measure, str) else measure
+    if not isinstance(chosen, CellMeasure):
+        raise TypeError(f"'{chosen.name}' is not a loss of cells, so it has no value per column")
+    published = evidence.published
+    names = [attribute.name for attribute in published.attributes]
+    if chosen.unknown(evidence) is not None:
+        return dict.fromkeys(names, float("nan"))
+    rows = 1 if chosen.total else max(published.rows + published.suppressed, 1)
+    losses = chosen.column_losses(evidence) / rows
+    return dict(zip(names, losses.tolist(), strict=True))
+
+
+def false_losses(evidence: Evidence) -> list[str]:
+    """Say what a release with false cells would lose if they were true: losses count what cells show."""
+    measure = MEASURES[MEASURES.default]()
+    shown, honest = measure.value(evidence), measure.compared(evidence)
+    if not honest > shown:
+        return []
+    return [
+        f"information loss ({MEASURES.default}) counts what cells show, {shown:.2%}; if every false cell were as wide "
+        f"as it has to be in order to be true, it would be {honest:.2%}"
+    ]
+
+
+def analyses(names: Iterable[str]) -> list[str]:
+    """Return those of some measures that are about analyses which a policy names, and that people are shown."""
+    known = set(names)
+    return [name for name, kind in MEASURES.items() if kind.wants and kind.shown and name in known]
+
+
+def analysed(evidence: Evidence) -> dict[str, float]:
+    """Measure a release by the analyses that the policy names, as far as people are shown them."""
+    own = [measure for measure in _chosen(None, evidence) if measure.wants and measure.shown]
+    return {
+        one.name: one.value(evidence) for one in own if not _missing(one) and one.unknown(evidence) is None
+    }
+
+
+def _chosen(names: Iterable[str] | None, evidence: Evidence) -> list[Measure]:
+    if names is not None:
+        return [MEASURES[name]() for name in names]
+    return [measure for kind in MEASURES.values() if (measure := kind()).wanted(evidence)]
+
+
+def _missing(measure: Measure) -> str | None:
+    """Return which library a measure lacks, or None."""
+    module, _, extra = measure.library.partition(" ")
+    if not module or find_spec(module) is not None:
+        return None
+    return f'needs {module}, which is not installed: pip install "shoal[{extra}]"'

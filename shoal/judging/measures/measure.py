@@ -1,0 +1,219 @@
+"""What a measure is: one number for the information loss of a release, its usefulness or its risk."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from shoal.coding import Attribute
+from shoal.support.arrays import FloatVector, IntVector, LongVector
+
+if TYPE_CHECKING:
+    from shoal.judging.linking.evidence import Evidence
+
+
+class Measure(ABC):
+    """A number that describes a release. Registered in measures/__init__.py."""
+
+    name: ClassVar[str]
+    """The key in the registry and in ``--json``."""
+    summary: ClassVar[str]
+    needs_ranges: ClassVar[bool] = False
+    """It must be known which values of its domain each published cell covers."""
+    needs_original: ClassVar[bool] = False
+    needs_owner: ClassVar[bool] = False
+    """The owner of each published row must be known: only the process that made the release can measure it."""
+    needs_population: ClassVar[bool] = False
+    """The size of the population must be known."""
+    needs_weights: ClassVar[bool] = False
+    """The table must have survey weights."""
+    share: ClassVar[bool] = False
+    """It is a share, 0 to 1, and is told in percent."""
+    shown: ClassVar[bool] = False
+    """The terminal shows it without being asked, next to LM and the risk."""
+    needs_classes: ClassVar[bool] = False
+    """It is about the size of equivalence classes as the crowd that hides a person. It says nothing about releases that
+    generalize each row separately, or shuffle columns within buckets."""
+    lower_is_better: ClassVar[bool] = True
+    steers: ClassVar[str] = ""
+    """What a search has to optimize so that this measure can steer it: ``cells``, ``classes``, or nothing."""
+    default: ClassVar[bool] = True
+    """Shoal reports it by default; False for expensive measures."""
+    wants: ClassVar[str] = ""
+    """The key of `[utility]` that names the analysis it is about. If a policy has it, Shoal reports the measure."""
+    assumes: ClassVar[bool] = False
+    """Without that key it takes what is likely, such as the first sensitive column, instead of being unknown."""
+    library: ClassVar[str] = ""
+    """What it needs to be installed: a module, and the extra of Shoal that has it, as in ``sklearn learn``."""
+
+    def wanted(self, evidence: Evidence) -> bool:
+        """Return whether Shoal reports it about this release without being asked."""
+        purpose = None if evidence.table is None else evidence.table.purpose
+        return self.default or (purpose is not None and self.wants in purpose.given)
+
+    @abstractmethod
+    def value(self, evidence: Evidence) -> float:
+        """Measure a release. NaN if the value cannot be known, see `unknown`."""
+
+    def compared(self, evidence: Evidence) -> float:
+        """Return the value by which releases are compared: false cells must not look as if nothing were lost."""
+        return self.value(evidence)
+
+    def unknown(self, evidence: Evidence) -> str | None:
+        """Return why the value cannot be known from the given data, or None."""
+        if self.needs_ranges and (evidence.published.low is None or evidence.published.high is None):
+            return "needs the original table, to find the published cells in their domains"
+        if self.needs_original and evidence.table is None:
+            return "needs the original table"
+        if self.needs_owner and evidence.owner is None:
+            return "needs to know which row of the original each published row comes from"
+        if self.needs_classes and not evidence.classes_tell:
+            return "the size of an equivalence class does not say who can be found in this release"
+        if self.needs_classes and evidence.owners.unknown:
+            return f"people cannot be counted: {evidence.owners.unknown}"
+        return None
+
+
+class CellMeasure(Measure):
+    """The mean over rows of the weighted mean over cells of a loss that depends on the cell's range alone.
+
+    A suppressed row loses as much as a row whose cells all show the whole domain.
+    Such measures can steer every search: the loss of a range is known before any grouping.
+    """
+
+    needs_ranges: ClassVar[bool] = True
+    steers: ClassVar[str] = "cells"
+    monotone: ClassVar[bool] = True
+    """A wider range never loses less, so the loss of finer cells is a lower bound for coarser ones."""
+    total: ClassVar[bool] = False
+    """Report the weighted sum over rows and cells instead of the mean; searches may use either."""
+
+    sets_lose_less: ClassVar[bool] = False
+    """A set of values loses less than the range between its ends."""
+
+    @abstractmethod
+    def loss(self, attribute: Attribute, counts: LongVector, low: IntVector, high: IntVector) -> FloatVector:
+        """Return the loss of showing each range ``[low, high]`` of the attribute; `counts` is how often each
+        code occurs in the original column. 0 for a single value; it grows with the range if `monotone`.
+        """
+
+    def set_loss(
+        self, attribute: Attribute, counts: LongVector, start: LongVector, codes: IntVector
+    ) -> FloatVector:
+        """Return the loss of showing each set ``codes[start[i]:start[i + 1]]`` (ascending, not empty).
+
+        By default, a set loses as much as the range between its ends.
+        """
+        ends = attribute.hierarchy.wholly(codes[start[:-1]], codes[start[1:] - 1])
+        return self.loss(attribute, counts, *ends)
+
+    def column_losses(self, evidence: Evidence) -> FloatVector:
+        """Return, per quasi-identifier, the sum of the loss over all rows, suppressed ones included."""
+        # Late, because a policy is checked before polars is imported.
+        from shoal.release.value_sets import column_sets
+
+        published, table = evidence.published, evidence.table
+        losses = np.zeros(len(published.attributes))
+        for j, attribute in enumerate(published.attributes):
+            size = attribute.hierarchy.size
+            if size == 0:
+                continue
+            known = self.needs_original and table is not None
+            counts = table.value_counts[j] if known and table else np.ones(size, np.int64)
+            if published.sets is not None:
+                start, codes = column_sets(published.sets, len(published.attributes), j)
+                shown, rows = self.set_loss(attribute, counts, start, codes), published.sizes
+            else:
+                assert published.ranges is not None
+                low, high, rows = published.ranges[j]
+                shown = self.loss(attribute, counts, low, high)
+            losses[j] = shown @ rows
+            if published.suppressed:
+                ends = np.array([0], np.int32), np.array([size - 1], np.int32)
+                losses[j] += published.suppressed * self.loss(attribute, counts, *ends)[0]
+        return losses
+
+    def value(self, evidence: Evidence) -> float:
+        """Average (or sum) the loss over all rows, suppressed ones included.
+
+        O(classes x quasi-identifiers) at most.
+        """
+        if self.unknown(evidence) is not None:
+            return float("nan")
+        return self._mean(evidence, self.column_losses(evidence))
+
+    def compared(self, evidence: Evidence) -> float:
+        """Return the value if every false cell were as wide as it had to be in order to be true: the smallest node or
+        range over what it shows and its owner's value. O(rows x quasi-identifiers) if owners are known.
+        """
+        if self.unknown(evidence) is not None:
+            return float("nan")
+        return self._mean(evidence, self.column_losses(evidence) + self._false_losses(evidence))
+
+    def _false_losses(self, evidence: Evidence) -> FloatVector:
+        """Return, per quasi-identifier, what false cells would lose more if they were true, summed over all rows."""
+        published, table, owner = evidence.published, evidence.table, evidence.owner
+        more = np.zeros(len(published.attributes))
+        if table is None or owner is None or published.sets is not None or published.bucket_of is not None:
+            return more
+        all_low, all_high = published.covered
+        for j, attribute in enumerate(published.attributes):
+            own = table.column(j)[owner].astype(np.int32)
+            low, high = all_low[published.class_of, j], all_high[published.class_of, j]
+            false = (own < low) | (own > high)
+            if not false.any():
+                continue
+            own, low, high = own[false], low[false], high[false]
+            tree, counts = attribute.hierarchy, table.value_counts[j]
+            first, last = np.minimum(own, low), np.maximum(own, high)
+            # A limit forbids every node over values of two blocks: then nothing is left of the value.
+            apart = tree.blocks[first] != tree.blocks[last]
+            first, last = np.where(apart, 0, first), np.where(apart, tree.size - 1, last)
+            together = ~apart
+            first[together], last[together] = tree.lift(first[together], last[together])
+            more[j] = float(
+                (self.loss(attribute, counts, first, last) - self.loss(attribute, counts, low, high)).sum()
+            )
+        return more
+
+    def _mean(self, evidence: Evidence, losses: FloatVector) -> float:
+        published = evidence.published
+        weights = np.array([attribute.weight for attribute in published.attributes], np.float64)
+        loss = float(losses @ weights)
+        share = float(weights.sum()) * (published.rows + published.suppressed)
+        if self.total or share == 0:
+            return loss
+        return loss / share
+
+
+class ClassMeasure(Measure):
+    """A number that depends on the sizes of the classes alone, or on those of the buckets if columns were shuffled
+    within them; smaller is better.
+    """
+
+    steers: ClassVar[str] = "classes"
+    floor_adds: ClassVar[bool] = False
+    """What suppressed rows cost is not contained in `bound`."""
+
+    @abstractmethod
+    def of_sizes(self, sizes: LongVector, suppressed: int, k: int) -> float:
+        """Measure a release with classes of these sizes, and this number of suppressed rows."""
+
+    @abstractmethod
+    def bound(self, sizes: LongVector, k: int) -> float:
+        """Return a lower bound for every release in which classes have at least k rows and are unions of groups of
+        these sizes, some of them possibly suppressed.
+        """
+
+    @abstractmethod
+    def floor(self, kept: LongVector, lost: LongVector, sizes: LongVector, k: int) -> float:
+        """Return a lower bound for every release in which classes of at least k rows lie within groups that keep at
+        most so many rows each; `lost` is how many rows are suppressed at least in groups of these `sizes`. If
+        `floor_adds`, it comes on top of `bound` for any division of these groups.
+        """
+
+    def value(self, evidence: Evidence) -> float:
+        """Measure the published classes, or buckets."""
+        return self.of_sizes(evidence.published.part_sizes, evidence.published.suppressed, evidence.k)

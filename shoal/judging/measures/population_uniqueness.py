@@ -1,0 +1,142 @@
+"""How many rows are unique in the population, if the table is a random sample of it: estimates, never one alone.
+
+Each is reported where the size of the population is known. `shoal.judging.linking.uniqueness` has the estimators.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from shoal.judging.linking.evidence import Evidence
+from shoal.judging.linking.uniqueness import ESTIMATORS
+from shoal.judging.measures.measure import Measure
+from shoal.support.wording import percent
+
+
+class PopulationUnique(Measure):
+    """What one estimator says about the rows before or after."""
+
+    estimator: ClassVar[str]
+    after: ClassVar[bool] = False
+    share: ClassVar[bool] = True
+    needs_population: ClassVar[bool] = True
+    default: ClassVar[bool] = False
+
+    def wanted(self, evidence: Evidence) -> bool:
+        """Whether the size of the population is known."""
+        return evidence.population_size is not None
+
+    def unknown(self, evidence: Evidence) -> str | None:
+        """Return why there is no estimate: nothing to go by, or an estimator that does not converge."""
+        why = evidence.sampled.why_no_estimates(after=self.after)
+        return (
+            why if why is not None else evidence.sampled.estimates(after=self.after)[self.estimator].refused
+        )
+
+    def value(self, evidence: Evidence) -> float:
+        """Return the estimated share of rows."""
+        if evidence.sampled.why_no_estimates(after=self.after) is not None:
+            return float("nan")
+        return evidence.sampled.estimates(after=self.after)[self.estimator].share
+
+
+class PitmanBefore(PopulationUnique):
+    """By Pitman's model, of the original."""
+
+    name: ClassVar[str] = "unique-in-population-pitman-before"
+    summary: ClassVar[str] = (
+        "share of the original's rows that are unique in the population, by Pitman's model"
+    )
+    estimator: ClassVar[str] = "pitman"
+    needs_original: ClassVar[bool] = True
+
+
+class PitmanAfter(PopulationUnique):
+    """By Pitman's model, of the release."""
+
+    name: ClassVar[str] = "unique-in-population-pitman-after"
+    summary: ClassVar[str] = (
+        "share of the published rows that are unique in the population, by Pitman's model"
+    )
+    estimator: ClassVar[str] = "pitman"
+    after: ClassVar[bool] = True
+
+
+class ZayatzBefore(PopulationUnique):
+    """By Zayatz, of the original."""
+
+    name: ClassVar[str] = "unique-in-population-zayatz-before"
+    summary: ClassVar[str] = "share of the original's rows that are unique in the population, by Zayatz"
+    estimator: ClassVar[str] = "zayatz"
+    needs_original: ClassVar[bool] = True
+
+
+class ZayatzAfter(PopulationUnique):
+    """By Zayatz, of the release."""
+
+    name: ClassVar[str] = "unique-in-population-zayatz-after"
+    summary: ClassVar[str] = "share of the published rows that are unique in the population, by Zayatz"
+    estimator: ClassVar[str] = "zayatz"
+    after: ClassVar[bool] = True
+
+
+class SnbBefore(PopulationUnique):
+    """By the slide negative binomial model, of the original."""
+
+    name: ClassVar[str] = "unique-in-population-snb-before"
+    summary: ClassVar[str] = (
+        "share of the original's rows that are unique in the population, by the slide negative binomial model"
+    )
+    estimator: ClassVar[str] = "snb"
+    needs_original: ClassVar[bool] = True
+
+
+class SnbAfter(PopulationUnique):
+    """By the slide negative binomial model, of the release."""
+
+    name: ClassVar[str] = "unique-in-population-snb-after"
+    summary: ClassVar[str] = (
+        "share of the published rows that are unique in the population, by the slide negative binomial model"
+    )
+    estimator: ClassVar[str] = "snb"
+    after: ClassVar[bool] = True
+
+
+class DankarBefore(PopulationUnique):
+    """By the estimator that the rule of Dankar and others chooses, of the original."""
+
+    name: ClassVar[str] = "unique-in-population-dankar-before"
+    summary: ClassVar[str] = (
+        "share of the original's rows that are unique in the population, by the rule of Dankar and others"
+    )
+    estimator: ClassVar[str] = "dankar"
+    needs_original: ClassVar[bool] = True
+
+
+class DankarAfter(PopulationUnique):
+    """By the estimator that the rule of Dankar and others chooses, of the release."""
+
+    name: ClassVar[str] = "unique-in-population-dankar-after"
+    summary: ClassVar[str] = (
+        "share of the published rows that are unique in the population, by the rule of Dankar and others"
+    )
+    estimator: ClassVar[str] = "dankar"
+    after: ClassVar[bool] = True
+
+
+def told(known: Mapping[str, float]) -> list[str]:
+    """Say the range of the estimates in words, if there are any."""
+    parts = []
+    for kinds, where in ((BEFORE, "of the original's rows"), (AFTER, "of the published rows")):
+        shares = [known[kind.name] for kind in kinds if kind.name in known]
+        if shares:
+            low, high = percent(min(shares)), percent(max(shares))
+            words = low if low == high else f"{low} to {high}"
+            parts.append(f"{words if max(shares) > 0 else 'none'} {where}")
+    return [f"unique in the population, by estimate: {', '.join(parts)}"] if parts else []
+
+
+BEFORE: tuple[type[PopulationUnique], ...] = (PitmanBefore, ZayatzBefore, SnbBefore)
+AFTER: tuple[type[PopulationUnique], ...] = (PitmanAfter, ZayatzAfter, SnbAfter)
+assert [kind.estimator for kind in BEFORE] == [*ESTIMATORS] == [kind.estimator for kind in AFTER]

@@ -1,0 +1,47 @@
+"""How many people few columns single out: those with a minimal unique of up to four columns (SUDA2)."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from shoal.judging.linking.evidence import Evidence
+from shoal.judging.measures.measure import Measure
+
+
+class SingledOut(Measure):
+    """The share of people with a minimal unique, before or after."""
+
+    after: ClassVar[bool] = False
+    share: ClassVar[bool] = True
+    default: ClassVar[bool] = False
+
+    def unknown(self, evidence: Evidence) -> str | None:
+        """Return why minimal uniques cannot be found."""
+        return evidence.sampled.why_no_sets(after=self.after)
+
+    def value(self, evidence: Evidence) -> float:
+        """Find all minimal uniques."""
+        if self.unknown(evidence) is not None:
+            return float("nan")
+        found = evidence.sampled.singled_out(after=self.after)
+        return found.people / max(found.of, 1)
+
+
+class SingledOutBefore(SingledOut):
+    """Of the original."""
+
+    name: ClassVar[str] = "unique-in-few-before"
+    summary: ClassVar[str] = (
+        "share of people whom at most four quasi-identifiers of the original single out (SUDA2)"
+    )
+    needs_original: ClassVar[bool] = True
+
+
+class SingledOutAfter(SingledOut):
+    """Of the release."""
+
+    name: ClassVar[str] = "unique-in-few-after"
+    summary: ClassVar[str] = (
+        "share of people whom at most four quasi-identifiers of the release single out (SUDA2)"
+    )
+    after: ClassVar[bool] = True

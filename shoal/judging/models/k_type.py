@@ -1,0 +1,158 @@
+"""(1,k), (k,1), (k,k) and global (1,k): how many published rows match a person? (Gionis, Mazza, Tassa 2008.)"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+import numpy as np
+
+from shoal.judging.models.k_anonymity import K, KAnonymity, smaller_k
+from shoal.judging.models.keys import Bounds, Key
+from shoal.judging.models.model import GroupModel, Model
+from shoal.judging.models.threats import SINGLING_OUT, Threat
+from shoal.support.arrays import LongVector
+
+if TYPE_CHECKING:
+    from shoal.coding import CodedTable
+    from shoal.judging.linking.consistency import Consistency
+    from shoal.judging.linking.evidence import Evidence
+    from shoal.release.verdict import Verdict
+
+NOBODY = "alone it protects against nobody: ask for k-k or global-1-k"
+
+
+@dataclass(frozen=True, kw_only=True)
+class KType(Model):
+    """A rule about the graph between people and the published rows that match them.
+
+    Classes of k rows satisfy all of these rules, so the graph is not needed for a k-anonymous release.
+    """
+
+    key: ClassVar[Key] = K
+    usual: ClassVar[Any] = 5
+    about: ClassVar[str] = "knows-some"
+    threat: ClassVar[Threat] = SINGLING_OUT
+    needs_original: ClassVar[bool] = True
+    notion: ClassVar[str]
+    """Its name with k as a letter."""
+    warning: ClassVar[str] = ""
+
+    k: Annotated[int, Bounds(ge=2)]
+    """How many rows must match each person, or people each row."""
+
+    @classmethod
+    def looser(cls, value: Any) -> Any:
+        """Halve k."""
+        return smaller_k(value)
+
+    @property
+    def title(self) -> str:
+        """Name the model."""
+        return f"{self.notion.replace('k', str(self.k))}-anonymity"
+
+    @property
+    def by_classes(self) -> GroupModel:
+        """Classes of k rows are enough."""
+        return KAnonymity(k=self.k)
+
+    @abstractmethod
+    def reached(self, graph: Consistency) -> LongVector:
+        """Return how many rows match each person, or people each row; people who match no row are left out."""
+
+    def verify(self, evidence: Evidence) -> Verdict:
+        """Judge the person, or row, with the fewest matches."""
+        published = evidence.published
+        smallest = int(published.sizes.min()) if published.rows else None
+        if evidence.table is None:
+            if smallest is not None and smallest < self.k:
+                why = (
+                    "it is about the people that rows match: give the original table too; from the rows only "
+                    f"k-anonymity can be checked, and the smallest class has {smallest:,} rows"
+                )
+                return self.unknown(published, why)
+            detail = "nothing is published" if smallest is None else "every class has as many rows"
+            return self.verdict(published, smallest, True, detail)
+        if smallest is None:
+            return self.verdict(published, None, True, "nothing is published")
+        counts = self.reached(evidence.consistency)
+        failing = int((counts < self.k).sum())
+        said = [f"{failing:,} fall short"] * (failing > 0) + [self.warning] * bool(self.warning)
+        least = int(counts.min(initial=published.rows))
+        return self.verdict(published, least, failing == 0, "; ".join(said))
+
+    def infeasible(self, table: CodedTable, suppressible: int = 0) -> str | None:
+        """No person can match more rows than there are."""
+        if self.k <= table.rows:
+            return None
+        return f"no release can satisfy {self.title}: the table has {table.rows:,} rows"
+
+
+def _per_person(graph: Consistency, counts: LongVector) -> LongVector:
+    """Repeat counts for equal people. People who match no published row, because rows were suppressed, are safe."""
+    counts = np.repeat(counts, graph.people.weight)
+    return counts[counts > 0] if graph.hidden else counts
+
+
+@dataclass(frozen=True, kw_only=True)
+class OneK(KType):
+    """Every person matches at least k published rows. For study only: k rows of * and all others exact would pass."""
+
+    name: ClassVar[str] = "1-k"
+    notion: ClassVar[str] = "(1,k)"
+    summary: ClassVar[str] = (
+        "every person matches at least k published rows; alone it protects against nobody"
+    )
+    warning: ClassVar[str] = NOBODY
+
+    def reached(self, graph: Consistency) -> LongVector:
+        """Return the published rows that match each person."""
+        return _per_person(graph, graph.candidates)
+
+
+@dataclass(frozen=True, kw_only=True)
+class KOne(KType):
+    """Every published row matches at least k people. For study only: a person may still match a single row."""
+
+    name: ClassVar[str] = "k-1"
+    notion: ClassVar[str] = "(k,1)"
+    summary: ClassVar[str] = "every published row matches at least k people; alone it protects against nobody"
+    warning: ClassVar[str] = NOBODY
+
+    def reached(self, graph: Consistency) -> LongVector:
+        """Return the people that each published row matches."""
+        return np.repeat(graph.fits, graph.size[: len(graph.fits)])
+
+
+@dataclass(frozen=True, kw_only=True)
+class KK(KType):
+    """Every person matches at least k published rows, and every row at least k people."""
+
+    name: ClassVar[str] = "k-k"
+    notion: ClassVar[str] = "(k,k)"
+    summary: ClassVar[str] = (
+        "an adversary who knows the quasi-identifiers of some people finds at least k matching rows for each of them"
+    )
+    weakest: ClassVar[bool] = True
+
+    def reached(self, graph: Consistency) -> LongVector:
+        """Return the rows that match each person, and the people that each row matches."""
+        return np.concatenate([OneK.reached(self, graph), KOne.reached(self, graph)])  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, kw_only=True)
+class GlobalOneK(KType):
+    """Every person has at least k matches: rows that are theirs in some complete assignment of rows to people."""
+
+    name: ClassVar[str] = "global-1-k"
+    notion: ClassVar[str] = "global (1,k)"
+    summary: ClassVar[str] = (
+        "an adversary who knows exactly who is in the table still finds at least k possible rows for each person"
+    )
+    about: ClassVar[str] = "knows-members"
+    weakest: ClassVar[bool] = True
+
+    def reached(self, graph: Consistency) -> LongVector:
+        """Return the matches of each person."""
+        return _per_person(graph, graph.matches)

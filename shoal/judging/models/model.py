@@ -1,0 +1,357 @@
+"""What a privacy model is: a rule over published rows, and if possible over candidate groups."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+
+from shoal.errors import PolicyError, Problem
+from shoal.judging.models.keys import Key, bounds, parameters
+from shoal.judging.models.ratios import exact
+from shoal.judging.models.threats import INFERENCE, Threat
+from shoal.release.results import plain
+from shoal.release.verdict import Verdict
+from shoal.support.arrays import BoolVector, FloatVector, LongVector
+from shoal.support.wording import number
+
+if TYPE_CHECKING:
+    from shoal.coding import CodedTable
+    from shoal.coding.groups import Groups, Histograms
+    from shoal.judging.linking.evidence import Evidence
+    from shoal.judging.models.overall import Overall
+    from shoal.release.published import Published
+
+STEP = 1.5
+"""The factor by which a relaxed share or distance grows."""
+
+
+class Model(ABC):
+    """A privacy model. Concrete models are frozen, keyword-only dataclasses registered in models/__init__.py.
+
+    The class says all that others need to know: how a policy asks for the model, what it means, which adversary it is
+    about, and whether the public may learn how far a release gets.
+    """
+
+    name: ClassVar[str]
+    """The key in the registry."""
+    summary: ClassVar[str]
+    """One line: what it guarantees, as the release card says it."""
+    summary_of_people: ClassVar[str] = ""
+    """The same where some people have several rows; empty if the words are right then, too."""
+    summary_of_followed: ClassVar[str] = ""
+    """The same where rows of a person can be followed; empty if the words for people are right then, too."""
+    key: ClassVar[Key]
+    """The key of `[privacy]` that asks for it."""
+    rules: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    """The words in the key's table that ask for it, each with the fields that it sets; none: the key takes the
+    parameter itself."""
+    options: ClassVar[Mapping[str, str]] = {}
+    """Further words in the key's table, each with what it means: fields of this name, which have defaults."""
+    about_classes: ClassVar[bool] = False
+    """It is about equivalence classes of the published rows and counts the people in them, or those of a population
+    behind them; not about which people match which rows."""
+    by_cells: ClassVar[bool] = False
+    """It is about whom the cells of a row lead to, so it says nothing about rows whose cells were shuffled."""
+    stands_in: ClassVar[bool] = False
+    """No policy asks for it directly: it replaces another model, see `instead_of`."""
+    of_columns: ClassVar[bool] = False
+    """A key of `[columns]` asks for it, column by column, instead of one of `[privacy]`. The hierarchies keep methods
+    within it, so they never see it; releases are verified against it like against all others."""
+    of_text: ClassVar[bool] = False
+    """It judges the text of the cells alone, which is the same however a release was made."""
+    usual: ClassVar[Any]
+    """A usual value, for examples in messages."""
+    about: ClassVar[str] = ""
+    """The adversary that a policy with this model is about."""
+    threat: ClassVar[Threat] = INFERENCE
+    """What it protects people from, in the words of data protection authorities; empty: nothing of these."""
+    weakest: ClassVar[bool] = False
+    """The weakest model that is known to stop that adversary: required if a policy names them."""
+    public: ClassVar[Literal["never", "complete", "always"]] = "never"
+    """Whether the public may learn how far a release gets: ``always``, where that follows from the published rows;
+    ``complete``, where it does unless rows were suppressed; ``never``, so that only the threshold is told."""
+    higher_is_safer: ClassVar[bool] = True
+    needs_original: ClassVar[bool] = False
+    of_whole: ClassVar[bool] = False
+    """It compares each class with the whole table."""
+    needs_every_way: ClassVar[bool] = False
+    """An adversary who knows more may find a release safer by it. If a release may have been made in several ways, one
+    that tells more then does not stand for the others."""
+    over_time: ClassVar[bool] = False
+    """It asks how many people or values are possible, so it has a meaning for several releases together. How likely a
+    value is after several releases depends on what an adversary believed before, so rules about shares have none."""
+    needs_order: ClassVar[bool] = False
+    """The values of the sensitive column must stand in an order: see `Hierarchy.in_order`."""
+
+    def __post_init__(self) -> None:
+        """Check every bounded field."""
+        problems = []
+        for name, (kind, limits) in bounds(type(self)).items():
+            value = getattr(self, name)
+            broken = limits.broken(value, kind)
+            if broken:
+                key = self.key.name if name in parameters(type(self)) else name
+                usual = f"{self.usual} is a usual choice"
+                problems.append(Problem(f"privacy.{key}", f"{broken}, not {value}", usual))
+        if problems:
+            raise PolicyError(problems)
+
+    @classmethod
+    def asked(cls, value: Any, rule: str = "", **place: Any) -> Model:
+        """Return the model that a value in a policy asks for, under one of its rules and about one column."""
+        names = parameters(cls)
+        values = value if len(names) > 1 else (value,)
+        given = {**dict(zip(names, values, strict=True)), **place}
+        for name, (kind, _) in bounds(cls).items():
+            if kind is Fraction and name in given:
+                given[name] = exact(given[name])
+        return cls(**given, **cls.rules.get(rule, {}))
+
+    @classmethod
+    def of_column(cls, name: str, column: Any) -> Model | None:
+        """Return the model that a column of a policy asks for, or None. Only called where `of_columns`."""
+        value = getattr(column, cls.key.name)
+        return None if value is None else cls.asked(value, column_name=name)
+
+    @classmethod
+    def looser(cls, value: Any) -> Any:
+        """Return the next weaker value in a policy, or None if the only weaker one is to drop the requirement."""
+        return None
+
+    @classmethod
+    def in_words(cls, value: Any) -> str:
+        """Say what a value in a policy means, if the number itself does not."""
+        return ""
+
+    @classmethod
+    def instead_of(
+        cls, model: Model, notions: tuple[Model, ...], protected: Mapping[str, tuple[str, ...]]
+    ) -> Model | None:
+        """Return the model that takes the place of another one under the policy's notion of k and the protected
+        nodes of each column, or None. Only called where `stands_in`.
+        """
+        return None
+
+    @property
+    def belief(self) -> float:
+        """The largest probability of a sensitive value that it lets an adversary reach; 1: any."""
+        return 1.0
+
+    def meaning(self, *, several: bool, followed: bool) -> str:
+        """Say in one line what it guarantees, where people have several rows, and where their rows can be followed."""
+        words = (followed and self.summary_of_followed) or (several and self.summary_of_people)
+        return words or self.summary
+
+    @property
+    def by_classes(self) -> GroupModel | None:
+        """A rule over single classes that is enough for the model, so that searches by classes can serve it."""
+        return None
+
+    def needs_population(self) -> bool:
+        """Return whether it is about everybody who could be in the table, so that a policy must name or count them."""
+        return False
+
+    def in_table(self, table: CodedTable) -> Model | None:
+        """Return the model as searches in this table take it; None if every release of it satisfies the model."""
+        return self
+
+    def overall(self, table: CodedTable) -> Overall | None:
+        """Return its rule over all classes together, if it has one: then no single class satisfies or fails it."""
+        return None
+
+    @property
+    @abstractmethod
+    def title(self) -> str:
+        """Name and parameters as a person reads them."""
+
+    @property
+    def required(self) -> Any:
+        """The threshold that `reached` is compared with: the first parameter."""
+        return getattr(self, parameters(type(self))[0])
+
+    @abstractmethod
+    def verify(self, evidence: Evidence) -> Verdict:
+        """Judge the published rows."""
+
+    def unknown(self, published: Published, why: str) -> Verdict:
+        """Return that it could not be checked, and why."""
+        return self.verdict(published, None, None, f"could not be checked: {why}")
+
+    def verdict(self, published: Published, reached: Any, holds: bool | None, detail: str = "") -> Verdict:
+        """Return a verdict that knows what of it is public."""
+        told = self.public == "always" or (self.public == "complete" and not published.suppressed)
+        return Verdict(self.title, self.required, reached, holds, detail, told, self.higher_is_safer)
+
+    def infeasible(self, table: CodedTable, suppressible: int = 0) -> str | None:
+        """Return why no release of this table can satisfy the model, even if `suppressible` rows are suppressed, or
+        None if no reason is known. Called before any work starts.
+        """
+        return None
+
+
+class GroupModel(Model):
+    """A model that holds if every class by itself satisfies a rule. An empty group satisfies none."""
+
+    about_classes: ClassVar[bool] = True
+    monotone: ClassVar[bool]
+    """Merging two groups that satisfy the rule always gives one that satisfies it, if no person has several rows."""
+    monotone_over_people: ClassVar[bool] = False
+    """The same if people have several rows. Not for rules about shares: somebody with rows in both groups counts once
+    in their union, so shares of a union do not lie between those of the groups."""
+
+    needs_owners: ClassVar[bool] = True
+    """Where people have several rows, it depends on whose each row of a class is; not if it only asks which values
+    occur."""
+
+    def merges(self, table: CodedTable) -> bool:
+        """Return whether merging satisfying groups of rows of this table always gives a satisfying group."""
+        return self.monotone and (table.person is None or self.monotone_over_people)
+
+    @property
+    def by_classes(self) -> GroupModel | None:
+        """The model itself."""
+        return self
+
+    @property
+    def required(self) -> float:
+        """The threshold that `reached` is compared with: the first parameter."""
+        found: float = super().required
+        return found
+
+    @abstractmethod
+    def reached(self, groups: Groups) -> FloatVector:
+        """Return how far each group gets, in the unit of `required`."""
+
+    def satisfied(self, groups: Groups) -> BoolVector:
+        """Return which groups satisfy the rule. The tolerance for rounding errors of sums is 1e-9."""
+        reached = self.reached(groups)
+        if self.higher_is_safer:
+            return np.asarray(reached >= self.required - 1e-9)
+        return np.asarray(reached <= self.required + 1e-9)
+
+    def hopeless(self, groups: Groups) -> BoolVector:
+        """Return the groups that have no satisfying subset, so that all their rows must be suppressed.
+
+        Sound, but may miss some.
+        """
+        return np.zeros(len(groups), np.bool_)
+
+    def keepable(self, groups: Groups) -> LongVector:
+        """Return an upper bound on the rows of each group that satisfying subsets can hold together, however the
+        group is split. The tighter the bound, the earlier a search with suppression can prune.
+        """
+        return np.where(self.hopeless(groups), 0, groups.rows)
+
+    def verify(self, evidence: Evidence) -> Verdict:
+        """Judge the worst published class."""
+        unknown = evidence.owners.unknown
+        # If rows can be followed, classes are people who show the same rows, and nobody knows these then.
+        if unknown and (self.needs_owners or evidence.follow is not None):
+            return self.unknown(evidence.published, unknown)
+        found = self.judge(evidence.published, evidence.groups)
+        # How many people a class has does not follow from the published rows, unless they can be followed.
+        hidden = evidence.owners.person is not None and evidence.follow is None
+        return replace(found, public=False) if hidden else found
+
+    def judge(self, published: Published, groups: Groups) -> Verdict:
+        """Judge the worst of the published classes."""
+        if len(groups) == 0:
+            return self.verdict(published, None, True, "nothing is published")
+        reached = self.reached(groups)
+        worst = float(reached.min() if self.higher_is_safer else reached.max())
+        return self.summed_up(published, worst, int((~self.satisfied(groups)).sum()), len(groups))
+
+    def summed_up(self, published: Published, worst: float, failing: int, classes: int) -> Verdict:
+        """Judge classes of which only this is known: how far the worst gets, and how many fall short."""
+        detail = f"{failing:,} of {classes:,} classes fall short" if failing else ""
+        return self.verdict(published, plain(worst), failing == 0, detail)
+
+    def infeasible(self, table: CodedTable, suppressible: int = 0) -> str | None:
+        """Without suppression, the whole table as one class is the best release for a monotone rule."""
+        if suppressible > 0 or not self.merges(table):
+            return None
+        whole = one_class(table)
+        if self.satisfied(whole)[0]:
+            return None
+        reached = number(float(self.reached(whole)[0]))
+        return (
+            f"no release can satisfy {self.title}: even the whole table as one class reaches only {reached}, but "
+            f"{number(self.required)} is required"
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SensitiveModel(GroupModel):
+    """A rule about the values that one sensitive column takes in each class."""
+
+    column: int
+    """Which of the sensitive columns, from 0."""
+    column_name: str
+    """Its name."""
+    needs_hierarchy: ClassVar[bool] = False
+    """The column needs a hierarchy."""
+
+    def histograms(self, groups: Groups) -> Histograms:
+        """Return the values of the column in each group."""
+        return groups.sensitive[self.column]
+
+    def lifts(self, groups: Groups) -> FloatVector:
+        """Return, for each value of each group, its share in the group over its share in the whole table.
+
+        Counts are multiplied before they are divided, so that a quotient is rounded once.
+        """
+        own, totals = self.histograms(groups), groups.totals[self.column]
+        size = np.repeat(groups.size, np.diff(own.start))
+        with np.errstate(divide="ignore"):
+            return np.asarray(own.count * groups.everybody(self.column) / (size * totals[own.value]))
+
+    def combined(self, groups: Groups, combine: np.ufunc, each: FloatVector, empty: float) -> FloatVector:
+        """Combine what each value of a group contributes: `np.maximum` or `np.add`; `empty` for empty groups."""
+        start = self.histograms(groups).start
+        found = np.full(len(groups), empty, np.float64)
+        filled = np.diff(start) > 0
+        if filled.any():
+            found[filled] = combine.reduceat(each, start[:-1][filled])
+        return found
+
+
+def one_class(table: CodedTable, column: int = 0, counts: LongVector | None = None) -> Groups:
+    """Return the whole table as one group; with `counts`, what is left of it for one column."""
+    from shoal.coding.groups import Groups, Histograms
+
+    if table.person is not None and counts is not None:
+        raise ValueError("what is left of people with several rows does not follow from counts")
+    if table.owners is not None and counts is None:
+        return table.grouped(np.zeros(table.rows, np.int32), 1)
+    columns = list(table.sensitive_counts)
+    if counts is not None:
+        columns[column] = counts
+    codes = [np.flatnonzero(column) for column in columns]
+    histograms = tuple(
+        Histograms(np.array([0, len(own)], np.int64), own.astype(np.int32), column[own])
+        for own, column in zip(codes, columns, strict=True)
+    )
+    size = table.rows if counts is None else int(counts.sum())
+    return Groups(np.array([size], np.int64), histograms, table.totals, table.sensitive)
+
+
+def evened(counts: LongVector, drop: int) -> LongVector:
+    """Cut off the peaks of a histogram: no choice of at most `drop` rows to suppress makes it more even.
+
+    Cuts at the highest level that removes at least `drop` rows, but never removes a value completely. For a given
+    number of rows, cutting peaks gives shares that those of every other choice majorize, and cutting deeper
+    evens them out further; so this bounds every rule that rewards evenness. O(values x log rows).
+    """
+    low, high = 1, max(int(counts.max(initial=1)), 1)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if int(np.maximum(counts - middle, 0).sum()) >= drop:
+            low = middle
+        else:
+            high = middle - 1
+    return np.minimum(counts, low)

@@ -1,0 +1,293 @@
+"""Groups of full-domain mappings against the requirements: the loss of a mapping, and what it proves about others."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from shoal.coding import CodedTable
+from shoal.coding.groups import Groups, Histograms, group
+from shoal.judging.measures.measure import ClassMeasure
+from shoal.judging.models.k_anonymity import KAnonymity
+from shoal.judging.models.overall import Seen
+from shoal.judging.models.requirements import Requirements
+from shoal.methods.full_domain.objective import objective
+from shoal.methods.full_domain.rollups import RollUp, RollUps
+from shoal.release import Release
+from shoal.support.arrays import BoolVector, FloatMatrix, IntVector, LongVector
+
+
+class Check(NamedTuple):
+    """What grouping by a mapping has shown."""
+
+    value: float
+    """The loss of the mapping; infinite if it does not satisfy the requirements, or cannot beat the mapping that it was
+    compared with."""
+    dropped: int
+    """Rows that have to be suppressed, or a lower bound if that was enough to decide."""
+    floor: float
+    """Every specialization loses at least this much more than its own lower bound; infinite if none is valid."""
+    above: float
+    """Every generalization loses at least this."""
+    below: float = 0.0
+    """Every specialization loses at least this."""
+    floors: FloatMatrix | None = None
+    """``[column, level]`` the same as `floor` in more detail: the sum over the levels of a specialization."""
+
+    def floor_at(self, levels: LongVector) -> float:
+        """Return how much more than its own lower bound a specialization loses at least."""
+        if self.floors is None:
+            return self.floor
+        return float(self.floors[np.arange(len(levels)), levels].sum())
+
+
+class Floor(NamedTuple):
+    """What lost rows cost every specialization of a mapping at least; see `Check`."""
+
+    dropped: int
+    own: float
+    """How much more than its own lower bound the mapping itself loses."""
+    least: float
+    below: float = 0.0
+    floors: FloatMatrix | None = None
+
+
+class Judge:
+    """Groups rows by mappings and checks the groups against the requirements.
+
+    With `fine`, rows with different sensitive values stay apart, for whoever moves or counts them one by one.
+    """
+
+    def __init__(self, table: CodedTable, requirements: Requirements, fine: bool = False) -> None:
+        from shoal.kernels import grouping
+        from shoal.kernels import lattice as kernels
+
+        self._kernels, self._grouping = kernels, grouping
+        self.attributes = table.sensitive
+        self.totals = tuple(table.totals)
+        self.requirements = requirements
+        self.most = requirements.suppressible(table.rows)
+        self.rows = table.rows
+        self.people = table.people if table.person is not None else 0
+        """How many people there are, if some have several rows; else 0: every row is a person of its own."""
+        self.units, self.unit_totals = [unit.count for unit in table.units], table.unit_totals
+        # Rows are counted in any case, which is enough for k if each is a person of its own.
+        self.others = tuple(
+            m for m in requirements.group_models if self.people or not isinstance(m, KAnonymity)
+        )
+        self.rules = requirements.overall(table)
+        """Rules over all groups together."""
+        self.by_groups = bool(self.others) or bool(self.people and self.rules)
+        """Groups have to be counted in more ways than by rows."""
+        self.fine = self.by_groups and (fine or bool(self.people or self.units))
+        """Rows with different sensitive values or owners are looked at one by one, not only counted."""
+        self.sizes = [attribute.hierarchy.size for attribute in table.sensitive]
+        self.rollups = self._roll_ups(table)
+        self.fields = self.rollups.fields[: self.rollups.quasi]
+        self.objective = objective(table, requirements)
+        measure = self.objective.measure
+        self.classes = measure if isinstance(measure, ClassMeasure) else None
+        """The measure, if it is one of classes."""
+        self._floors = (self.rollups.quasi, 1 + max(a.hierarchy.height for a in table.attributes))
+        self.checked = 0
+        self.fewest = table.rows
+        """The fewest rows that any checked mapping has to suppress."""
+        # Without suppression, if a group fails a monotone model, some subgroup of it fails at every level below.
+        # Otherwise only groups for which no subgroup can be valid are certain to be suppressed below.
+        self.strict = self.most == 0 and requirements.monotone(table)
+        self._counts: LongVector = np.zeros(max(a.hierarchy.size for a in table.attributes), np.int64)
+        self.loose = [m.title for m in self.others if not m.merges(table)]
+        """The models whose satisfying groups may not satisfy them together."""
+
+    def _roll_ups(self, table: CodedTable) -> RollUps:
+        return RollUps(table, sensitive=self.fine, counted=self.by_groups and not self.fine)
+
+    def groups(self, rolled: RollUp, good: BoolVector) -> Groups:
+        """Return the valid ones of the groups of a mapping, as models see them."""
+        keep = self._grouping.kept_histograms
+        kept = [Histograms(*keep(*one, good)) for one in rolled.histograms(self.sizes)]
+        return Groups(rolled.weights[good], tuple(kept), self.totals, self.attributes)
+
+    def fine_groups(self, numbers: IntVector, good: BoolVector, fine: RollUp) -> Groups:
+        """Return the valid ones of the numbered groups, as models see them, from rows one by one."""
+        place = np.full(len(good), -1, np.int32)
+        place[good] = np.arange(int(good.sum()), dtype=np.int32)
+        first = self.rollups.quasi
+        codes = np.empty((len(numbers), len(self.attributes)), np.int32, order="F")
+        for j in range(len(self.attributes)):
+            codes[:, j] = self.rollups.codes(fine.keys, first + j)
+        rows, own = (place[numbers], int(good.sum()), codes, self.attributes), first + len(self.attributes)
+        person = self.rollups.codes(fine.keys, own) if self.people else None
+        found = group(*rows, self.totals, fine.weights, person, self.people)
+        own += bool(self.people)
+        units = (
+            group(*rows, totals, fine.weights, self.rollups.codes(fine.keys, own + index), count)
+            for index, (count, totals) in enumerate(zip(self.units, self.unit_totals, strict=True))
+        )
+        return replace(found, units=tuple(units))
+
+    def _penalty(self, rolled: RollUp, lost: LongVector) -> float:
+        """Return how much more the lost rows of each group lose than the mapping shows."""
+        return float(
+            self._kernels.shortfall(
+                rolled.keys, lost, rolled.levels, self.fields, self.objective.gain, self.most
+            )[1]
+        )
+
+    def check(self, levels: LongVector, beat: float = np.inf) -> Check:
+        """Group by a mapping. Its value is not computed (infinite) if a bound shows that it exceeds `beat`."""
+        self.checked += 1
+        rolled = self.rollups.roll(levels)
+        above = self.classes.bound(rolled.weights, self.objective.k) if self.classes is not None else 0.0
+        good, lost, dropped = self._kernels.small_groups(rolled.weights, self.objective.k)
+        if dropped > self.most:
+            return self._failed(dropped, above)
+        # Finer groups add up to more, unless people with several rows count in several of them.
+        if not self.people and any(rule.out_of_reach(rolled.weights, self.most) for rule in self.rules):
+            return self._failed(dropped, above)
+        floor = self._floor(rolled, lost, dropped)
+        if not self.by_groups:
+            return self._together(rolled, good, None, lost, floor, above)
+        if self._exceeds(levels, floor, above, beat):
+            return self._undecided(floor, above)
+        return self._judged(rolled, good, floor, above, beat)
+
+    def _floor(self, rolled: RollUp, lost: LongVector, dropped: int) -> Floor:
+        """Return what follows for every specialization if so many rows of each group are lost in all of them."""
+        cost = self.objective
+        if self.classes is not None:
+            return self._floor_of_classes(dropped, rolled.weights - lost, lost, rolled.weights)
+        if dropped == 0:
+            return Floor(0, 0.0, 0.0)
+        floors = np.zeros(self._floors)
+        _, own, least = self._kernels.least_shortfall(
+            rolled.keys, lost, rolled.levels, self.fields, cost.gains, self._counts, floors
+        )
+        return Floor(dropped, own, least, 0.0, floors)
+
+    def _floor_of_classes(self, dropped: int, kept: LongVector, lost: LongVector, sizes: LongVector) -> Floor:
+        """Return the same by a measure of classes; see `ClassMeasure.floor`."""
+        assert self.classes is not None
+        least = self.classes.floor(kept, lost, sizes, self.objective.k)
+        return Floor(dropped, least, least) if self.classes.floor_adds else Floor(dropped, 0.0, 0.0, least)
+
+    def _exceeds(self, levels: LongVector, floor: Floor, above: float, beat: float) -> bool:
+        """Return whether a mapping loses more than `beat` in any case."""
+        return max(self.objective.least_at(levels) + above + floor.own, floor.below) > beat + 1e-9
+
+    def _undecided(self, floor: Floor, above: float) -> Check:
+        return Check(np.inf, floor.dropped, floor.least, above, floor.below, floor.floors)
+
+    def _judged(self, rolled: RollUp, good: BoolVector, floor: Floor, above: float, beat: float) -> Check:
+        """Apply the models, if sizes alone do not rule the mapping out."""
+        levels = rolled.levels[: self.rollups.quasi]
+        if self.fine:
+            rolled, fine, numbers = self.rollups.roll_with_secrets(levels)
+            good = rolled.weights >= self.objective.k
+            groups = self.fine_groups(numbers, good, fine)
+        else:
+            groups = self.groups(rolled, good)
+        if not self.strict:
+            keepable = groups.rows
+            for model in self.others:
+                keepable = np.minimum(keepable, model.keepable(groups))
+            lost, dropped = self._kernels.lost_rows(rolled.weights, good, keepable)
+            if dropped > self.most:
+                return self._failed(dropped, above)
+            floor = self._floor(rolled, lost, dropped)
+            if self._exceeds(levels, floor, above, beat):
+                return self._undecided(floor, above)
+        satisfied: BoolVector = np.ones(len(groups), np.bool_)
+        for model in self.others:
+            satisfied &= model.satisfied(groups)
+        lost, dropped = self._kernels.lost_rows(rolled.weights, good, groups.rows * satisfied)
+        self.fewest = min(self.fewest, dropped)
+        if dropped > self.most:
+            return self._failed(dropped, above) if self.strict else self._undecided(floor, above)
+        good[good] = satisfied
+        return self._together(
+            rolled, good, groups.size[satisfied], lost, floor._replace(dropped=dropped), above
+        )
+
+    def _together(
+        self,
+        rolled: RollUp,
+        good: BoolVector,
+        sizes: LongVector | None,
+        lost: LongVector,
+        floor: Floor,
+        above: float,
+    ) -> Check:
+        """Apply the rules over all groups: the smallest are suppressed until they hold, if so many rows may be."""
+        if not self.rules:
+            return self._value(rolled, good, lost, floor.dropped, floor, above)
+        kept = self._kept(good, rolled.weights[good] if sizes is None else sizes, rolled.weights, self.most)
+        if kept is None:
+            self.fewest = min(self.fewest, floor.dropped)
+            return self._undecided(floor, above)
+        lost = np.where(kept, 0, rolled.weights)
+        return self._value(rolled, kept, lost, int(lost.sum()), floor, above)
+
+    def _kept(self, good: BoolVector, sizes: LongVector, rows: LongVector, most: int) -> BoolVector | None:
+        """Return which of the valid groups are kept so that all rules hold; None if too many rows would be lost."""
+        gone: LongVector = np.empty(0, np.int64)
+        for rule in self.rules:
+            own = rule.fewest_dropped(sizes, most)
+            if own is None:
+                return None
+            gone = own if len(own) > len(gone) else gone
+        left = np.delete(sizes, gone)
+        if not all(rule.holds(Seen(left, None, rule.share)) for rule in self.rules):
+            return None
+        kept = good.copy()
+        kept[np.flatnonzero(good)[gone]] = False
+        return kept if int(rows[~kept].sum()) <= most else None
+
+    def _failed(self, dropped: int, above: float) -> Check:
+        self.fewest = min(self.fewest, dropped)
+        return Check(np.inf, dropped, np.inf, above)
+
+    def _value(
+        self,
+        rolled: RollUp,
+        good: BoolVector,
+        lost: LongVector,
+        dropped: int,
+        floor: Floor,
+        above: float,
+    ) -> Check:
+        cost = self.objective
+        self.fewest = min(self.fewest, dropped)
+        if self.classes is not None:
+            value = self.classes.of_sizes(rolled.weights[good], dropped, cost.k)
+        else:
+            penalty = floor.own
+            if self.by_groups or self.rules or not cost.exact:
+                penalty = self._penalty(rolled, lost)
+            value = cost.additive(rolled.levels) + penalty
+        return Check(value, dropped, floor.least, above, floor.below, floor.floors)
+
+    def release(self, table: CodedTable, levels: LongVector, facts: dict[str, Any]) -> Release:
+        """Make the release of a mapping: groups that satisfy all models become regions, the rest is suppressed."""
+        rolled, fine, numbers = self.rollups.numbered(levels)
+        good = rolled.weights >= self.objective.k
+        sizes = rolled.weights[good]
+        if self.by_groups:
+            groups = self.fine_groups(numbers, good, fine) if self.fine else self.groups(rolled, good)
+            satisfied = self.requirements.satisfied(groups)
+            good[good], sizes = satisfied, groups.size[satisfied]
+        if self.rules:
+            kept = self._kept(good, sizes, rolled.weights, self.most)
+            assert kept is not None, "the mapping was checked before"
+            good = kept
+        place = np.full(len(good), -1, np.int32)
+        place[good] = np.arange(int(good.sum()), dtype=np.int32)
+        low = np.empty((int(good.sum()), self.rollups.quasi), np.int32)
+        high = np.empty_like(low)
+        for j, attribute in enumerate(table.attributes):
+            low[:, j] = self.rollups.codes(rolled.keys, j)[good]
+            high[:, j] = attribute.hierarchy.high[levels[j], low[:, j]]
+        region_of = place[numbers][self.rollups.number_of]
+        return Release(region_of, low, high, tuple(levels.tolist()), facts=facts)

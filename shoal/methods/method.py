@@ -1,0 +1,199 @@
+"""What a method is: it takes a coded table and requirements, and proposes a release."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from shoal.coding import CodedTable
+from shoal.errors import PolicyError, Problem
+from shoal.judging.models import Model
+from shoal.judging.models.requirements import Requirements
+from shoal.release import Release
+from shoal.release.published import Published
+from shoal.support.run import Run
+from shoal.support.wording import either
+
+Shuffled = tuple[tuple[tuple[int, ...], ...] | None, tuple[int, ...] | None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parts:
+    """A method that may work on disjoint parts of a table: its releases of them are together a release of the table."""
+
+    why: str
+    """Why the releases of the parts are together a release that satisfies the requirements: a proof in a sentence."""
+    whole: int | None = None
+    """Tables of at most so many rows are not divided unless the policy says so; None: no table is."""
+    rows: int = 0
+    """How many rows a part has, unless the policy says so."""
+    memory: int = 1000
+    """About how many bytes its search needs per row."""
+    sums: tuple[str, ...] = ("suppressed",)
+    """Facts about its work that add up over parts; others are not told, because they are about a part only."""
+    same: tuple[str, ...] = ()
+    """Facts that are the same for every part, because they follow from the policy."""
+
+
+CLASSES_OF_PARTS = "classes of disjoint parts are classes of the table, and every class is judged by itself"
+"""Why methods that make classes may work on parts."""
+
+
+class Method(ABC):
+    """An algorithm that proposes a release. Concrete methods are frozen, keyword-only dataclasses. Their fields are
+    their options (a docstring under each, checks in ``__post_init__``). methods/__init__.py registers them.
+    """
+
+    name: ClassVar[str]
+    """The key in the registry."""
+    summary: ClassVar[str]
+    """One line: what it does, and when to choose it."""
+    paper: ClassVar[str]
+    """The paper that introduced it."""
+    two_tables: ClassVar[bool] = False
+    """Its releases are two tables, joined by bucket number."""
+
+    shows_buckets: ClassVar[bool] = False
+    """Its releases have a column that numbers buckets; values were shuffled within each bucket."""
+    shows_exact: ClassVar[bool] = False
+    """Its releases show quasi-identifiers as they are, never generalized."""
+    drops_classes: ClassVar[bool] = False
+    """It may suppress single classes that fail the requirements, not only whole blocks."""
+    trials: ClassVar[tuple[Mapping[str, Any], ...]] = ({},)
+    """Options that are worth a trial of their own when methods are compared."""
+    makes_buckets: ClassVar[bool] = False
+    """Its classes can become the buckets of methods that shuffle within buckets."""
+    needs_presence: ClassVar[bool] = False
+    """It works only with bounds on presence."""
+    gives: ClassVar[tuple[type[Model], ...]] = ()
+    """The notions of k that its releases satisfy without equivalence classes; none where it makes classes."""
+    whole_classes: ClassVar[bool] = False
+    """By default it shows one node or range per column for all rows of a class, and its cells are true: other methods
+    can build on it."""
+    relocates: ClassVar[bool] = False
+    """It changes cells, so that some do not hold their owner's value."""
+    moves_rows: ClassVar[bool] = False
+    """It moves rows into classes of people with other values, so that it is a secret who was moved, and where to."""
+    changes: ClassVar[str] = "relocates cells"
+    """How it does so, in words."""
+    false_share: ClassVar[float] = 0.01
+    """A share of false cells that is worth permitting, if it makes any."""
+    single_values: ClassVar[str] = "as it is"
+    """What a single value in a cell of a quasi-identifier is, in words."""
+    helpless: ClassVar[tuple[str, ...]] = ()
+    """Adversaries that it does not stop, whatever its options."""
+
+    parts: ClassVar[Parts | str] = "it is not proven that releases of parts make a release of the whole table"
+    """How it works on parts of a large table, or why it cannot."""
+
+    counts_people: ClassVar[bool] = False
+    """Its searches count the people of a class, where a policy says whose each row is."""
+    keeps_alike: ClassVar[bool] = False
+    """Rows with equal quasi-identifiers are always in one class, whatever its options."""
+    delegates: ClassVar[bool] = False
+    """It lets other methods make the release."""
+
+    heeds_earlier: ClassVar[bool] = False
+    """Its searches ask every rule about the rows of each class, so they can keep open what earlier releases do."""
+
+    heeds_all: ClassVar[bool] = False
+    """Its search judges all classes together, so it keeps rules about averages and shares by itself. For other methods
+    by classes, Shoal joins classes of their releases until such rules hold."""
+
+    def unsuited(self, requirements: Requirements, sensitive: Sequence[str]) -> list[Problem]:
+        """Return which requirements this method cannot satisfy, whatever the data, each with what to do. `sensitive`
+        names the sensitive columns. Known before anything is read.
+        """
+        return []
+
+    def check_suited(self, requirements: Requirements, sensitive: Sequence[str]) -> None:
+        """Raise PolicyError with everything that `unsuited` returns."""
+        problems = tuple(dict.fromkeys(self.unsuited(requirements, sensitive)))
+        if requirements.people and not self.counts_people:
+            message = f"{self.name} counts rows, but a column of the policy says whose each row is"
+            compare = either(command="`shoal compare`", python="`shoal.compare`")
+            problems += (
+                Problem("method.name", message, f"take auto, or see which methods count people: {compare}"),
+            )
+        if requirements.with_earlier is not None and not self.heeds_earlier:
+            compare = either(command="`shoal compare`", python="`shoal.compare`")
+            message = f"{self.name} does not heed earlier releases, but the policy names some"
+            problems += (Problem("method.name", message, f"take auto, or see which methods do: {compare}"),)
+        shuffles = self.shows_buckets or self.two_tables
+        for model in requirements.models if shuffles else ():
+            if model.by_cells:
+                message = f"{self.name} shuffles values within buckets, and {model.name} is about whom cells lead to"
+                hint = "take auto, or a method that makes equivalence classes"
+                problems += (Problem("method.name", message, hint),)
+        if problems:
+            raise PolicyError(problems)
+
+    @property
+    def cannot_stop(self) -> Mapping[str, Problem]:
+        """The adversaries that it does not stop with these options, each with what to tell a policy that names them."""
+        hint = f"take auto, or see which methods do: {either(command='`shoal compare`', python='`shoal.compare`')}"
+        return {
+            name: Problem("method.name", f"{self.name} does not stop the adversary {name}", hint)
+            for name in self.helpless
+        }
+
+    @property
+    def stops_by_draws(self) -> tuple[str, ...]:
+        """The adversaries that its random draws stop although no model of linking can be verified: a policy that names
+        them must ask for equivalence classes.
+        """
+        return ()
+
+    optimizes: ClassVar[tuple[str, ...]] = ()
+    """What its search makes small: losses of ``cells``, numbers about ``classes``, or nothing (`Measure.steers`)."""
+
+    @property
+    def steered_by(self) -> tuple[str, ...]:
+        """Return the kinds of measures that steer this method with its options: by default what it optimizes."""
+        return self.optimizes
+
+    @property
+    def divides(self) -> Parts | str:
+        """How it works on parts of a large table with these options, or why it cannot."""
+        return self.parts
+
+    @property
+    def builds_on(self) -> Method | None:
+        """The method that makes its classes, and that works on parts of a large table in its place; None: no other."""
+        return None
+
+    @property
+    def heeds_limits(self) -> bool:
+        """Rows that generalization limits put into different blocks cannot share a class or bucket."""
+        return True
+
+    def kernels(self, requirements: Requirements) -> set[str]:
+        """Name the kernels that it will call."""
+        from shoal.kernels.preparing import kernels_of
+
+        found = kernels_of(self.name)
+        return found if requirements.people else {name for name in found if not name.startswith("people.")}
+
+    def prepare(self, table: CodedTable, requirements: Requirements, run: Run) -> None:
+        """Compile the kernels that it will call, if this machine has not compiled them before."""
+        from shoal.kernels.preparing import forms, prepare
+
+        codes = max((attribute.hierarchy.size for attribute in table.attributes), default=0)
+        prepare(forms(self.kernels(requirements), codes), lambda stage: run.progress(stage, 0.2))
+
+    @abstractmethod
+    def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
+        """Propose a release. The pipeline verifies it afterwards; a method is never trusted.
+
+        Raises LimitError with a reason if it finds no release that satisfies the requirements; InfeasibleError only
+        with a proof that there is none, whatever the method.
+        """
+
+    def shuffled_together(self, table: CodedTable | Published) -> Shuffled:
+        """Return which columns this method shuffles as a unit, for reading a release back from a file: `together`
+        and `sensitive_in` of `Release`. An adversary knows the method, so this is not secret. The columns of the
+        release are enough, unless they are grouped by what the table holds.
+        """
+        return None, None

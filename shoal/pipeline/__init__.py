@@ -1,0 +1,1 @@
+"""The public verbs: `anonymize`, `audit`, `attack`, `assess`, `compare` and `explain`."""

@@ -1,0 +1,93 @@
+"""All of `shoal.audit`: judging a release from its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from shoal.engines.spark import SPARK, is_spark_frame
+from shoal.judging.case import Case
+from shoal.judging.measures.evaluate import unmeasured
+from shoal.judging.models.feasibility import had_by_all
+from shoal.policy import Policy
+from shoal.policy.sources import apart
+from shoal.release.results import Audit, Clock
+from shoal.support.run import Progress, silent
+
+
+def audit(
+    source: Any,
+    policy: Policy | str | Path | None = None,
+    *,
+    original: Any = None,
+    second: Any = None,
+    population: Any = None,
+    suppressed_as: str | None = None,
+    record: Any = None,
+    measures: Sequence[str] = (),
+    progress: Progress = silent,
+    **keywords: Any,
+) -> Audit:
+    """Judge a release, made by any tool, from its rows alone; with the original, its losses too.
+
+    `suppressed_as` is the text that rows show in every quasi-identifier if another tool marks suppressed rows so;
+    without it, all rows that are there count as rows. `record` is the private record of the run that made the release,
+    or its path: it says how; without it, Shoal takes from the rows what they show, and else assumes the worst.
+    `second` is the second table of a release in two, joined to the first by bucket; for a file ``out.csv`` without its
+    sensitive columns, ``out-sensitive.csv`` is used unless another is given.
+    """
+    clock = Clock()
+    population, keywords = apart(population, keywords)
+    chosen = Policy.given(policy, keywords)
+    if chosen.engine.name == SPARK or is_spark_frame(source):
+        from shoal.engines.spark.audit_release import audit_on_spark
+
+        return audit_on_spark(
+            source,
+            chosen,
+            original=original,
+            second=second,
+            population=population,
+            suppressed_as=suppressed_as,
+            record=record,
+            measures=measures,
+            progress=progress,
+        )
+    case = Case.read(
+        source,
+        chosen,
+        original=original,
+        second=second,
+        population=population,
+        suppressed_as=suppressed_as,
+        record=record,
+        clock=clock,
+        progress=progress,
+    )
+    progress("verify", 0.5)
+    with clock("verify"):
+        verdicts = (*case.verdicts, *case.truthful, *case.identifiers_removed)
+    progress("measure", 0.7)
+    with clock("measure"):
+        found = case.measured(measures)
+    missing = unmeasured(case)
+    unknown = [
+        f"not measured: {', '.join(name for name in missing if missing[name] == reason)} ({reason})"
+        for reason in dict.fromkeys(missing.values())
+    ]
+    published = case.published
+    followed = case.follow is not None and not case.owners.unknown
+    sure = had_by_all(case.groups, case.requirements) if followed else ()
+    return Audit(
+        rows=published.rows + published.suppressed,
+        suppressed=case.suppressed,
+        **case.people,
+        classes=published.told_classes,
+        buckets=published.buckets,
+        verdicts=verdicts,
+        measures=found,
+        losses=case.losses,
+        seconds=clock.seconds,
+        notes=(*case.notes, *case.following, *case.sampled.rare_weights, *sure, *case.truth_notes, *unknown),
+    )

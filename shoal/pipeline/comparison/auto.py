@@ -1,0 +1,142 @@
+"""The choice of `auto`: the release with the best value of the policy's measure that withstands its adversaries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any
+
+from shoal.coding import CodedTable
+from shoal.errors import LimitError, PolicyError
+from shoal.judging.measures import MEASURES
+from shoal.judging.models.requirements import Requirements
+from shoal.methods import METHODS
+from shoal.methods.auto import Auto, check_methods
+from shoal.methods.cell_suppression import cells_problems
+from shoal.methods.method import Method
+from shoal.methods.parts.on_parts import division_problems
+from shoal.pipeline.comparison.compare import compare_coded
+from shoal.pipeline.comparison.comparison import Comparison
+from shoal.pipeline.comparison.watch import Watch
+from shoal.policy import Policy
+from shoal.release import Release
+from shoal.support.run import Run
+from shoal.support.wording import either
+
+if TYPE_CHECKING:
+    from shoal.pipeline.comparison.trial import Trial
+
+
+def method_of(policy: Policy) -> Method:
+    """Return the method of a policy with its options, ready to run; `auto` chooses under this policy.
+
+    Raises PolicyError if the method cannot satisfy the policy, whatever the data.
+    """
+    method = policy.build_method()
+    requirements = policy.requirements()
+    method.check_suited(requirements, policy.names("sensitive"))
+    problems = cells_problems(method, requirements) if requirements.suppress == "cells" else []
+    if policy.engine.name == "local":
+        problems += division_problems(method, policy.engine.division)
+    if problems:
+        raise PolicyError(problems)
+    if isinstance(method, Auto):
+        return _AutoUnder(policy, **{entry.name: getattr(method, entry.name) for entry in fields(method)})
+    return method
+
+
+@dataclass(frozen=True)
+class _AutoUnder(Auto):
+    """`auto` with the policy under which it chooses."""
+
+    policy: Policy
+
+    def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
+        """Deliver the best release."""
+        return _choose(self.policy, self, table, run)
+
+
+def _choose(policy: Policy, auto: Auto, table: CodedTable, run: Run) -> Release:
+    """Run all trials and return the best release. Takes as long as all of them together, divided by `jobs`."""
+    # `auto` writes one file, so it does not try methods that publish two tables.
+    asked = check_methods(auto.methods)
+    wanted = [name for name in asked if not METHODS[name].two_tables]
+    best = _Best(policy)
+    compared = compare_coded(
+        table,
+        [policy],
+        wanted,
+        sets=auto.sets,
+        jobs=auto.jobs,
+        seconds=auto.seconds,
+        seed=run.seed,
+        progress=run.progress,
+        watch=best,
+    )
+    if best.trial is None or best.release is None:
+        explain = either(command="`shoal explain`", python="`shoal.explain`")
+        advice = (
+            f"Ask for less: {explain} with the method that comes closest says what each requirement costs"
+        )
+        raise LimitError(_none(compared), advice)
+    untried = [name for name in asked if name not in wanted]
+    return replace(best.release, facts={**best.release.facts, **_choice(compared, best.trial, untried)})
+
+
+class _Best(Watch):
+    """The best trial so far, with its release; the others need not be kept."""
+
+    keeps = True
+
+    def __init__(self, policy: Policy) -> None:
+        super().__init__()
+        self._measure = policy.utility.measure
+        self._lower = MEASURES[self._measure].lower_is_better
+        self._place = -1
+        self.trial: Trial | None = None
+        self.release: Release | None = None
+
+    def ended(self, place: int, trial: Trial, release: Release | None) -> None:
+        """Keep a trial if it is better than the best so far, or as good and planned before it."""
+        held = () if self.trial is None else (self.trial,)
+        both = (trial, *held) if place < self._place else (*held, trial)
+        pair = Comparison(trials=both, adversaries=(), measure=self._measure, lower_is_better=self._lower)
+        if release is not None and pair.best() is trial:
+            self.trial, self.release, self._place = trial, release, place
+
+
+def _choice(compared: Comparison, trial: Trial, untried: Sequence[str]) -> dict[str, Any]:
+    """Return what the record says about the choice."""
+    withstand = len(compared.candidates())
+    value = trial.measures[compared.measure]
+    others = len(compared.trials) - withstand
+    words = (
+        f"auto chose {trial.label}: {compared.measure} {value:.4g}, the best of {withstand} releases that satisfy the "
+        "policy and withstand its adversaries"
+        + (f"; {others} other trials gave no such release" if others else "")
+        + "".join(f"; {reason}" for reason in _passed_over(compared, trial, untried))
+    )
+    return {"method": trial.method, "options": dict(trial.options), "choice": words}
+
+
+def _passed_over(compared: Comparison, chosen: Trial, untried: Sequence[str]) -> Iterator[str]:
+    """Say why releases that might be better were not chosen."""
+    least = compared.loss(chosen)
+    for trial in compared.trials:
+        if trial.holds and not trial.withstands and compared.loss(trial) < least:
+            stronger = [one.attack for one in trial.attacks if one.decides and not one.holds]
+            value = trial.measures[compared.measure]
+            yield f"{trial.label} has {compared.measure} {value:.4g}, but does not withstand {', '.join(stronger)}"
+    late = [trial.label for trial in compared.trials if trial.status == "timeout"]
+    if late:
+        yield f"stopped by the time limit: {', '.join(late)}"
+    if untried:
+        yield f"not tried, because it writes two tables: {', '.join(untried)}"
+
+
+def _none(compared: Comparison) -> str:
+    lines = ["no method made a release that satisfies the policy and withstands its adversaries"]
+    for trial in compared.trials:
+        exposed = [f"{o.at_risk:,} people are exposed to {o.attack}" for o in trial.attacks if not o.holds]
+        lines.append(f"  {trial.label}: {trial.reason or '; '.join(exposed)}")
+    return "\n".join(lines)

@@ -1,0 +1,73 @@
+"""The Pareto frontier of risk and loss as an SVG picture that is readable without colours."""
+
+from __future__ import annotations
+
+from shoal.documents.pages.scatter import WIDTH, Point, scatter
+from shoal.documents.pages.svg import SOFT, figure, standalone, text
+from shoal.pipeline.comparison.comparison import Comparison
+from shoal.pipeline.comparison.trial import Trial
+
+TITLE = "Risk and loss of the releases that satisfy the policy"
+
+
+def frontier_svg(compared: Comparison) -> str:
+    """Draw every release that satisfies the policy as a file of its own."""
+    return standalone(frontier_drawing(compared, "frontier"))
+
+
+def shown_trials(compared: Comparison) -> list[Trial]:
+    """Return the trials that can be drawn: they satisfy the policy, and their risk and loss are known."""
+    infinite = float("inf")
+    return [t for t in compared.trials if t.holds and t.risk is not None and compared.loss(t) < infinite]
+
+
+def frontier_drawing(compared: Comparison, key: str, description: str = "") -> str:
+    """Draw every release that satisfies the policy by its risk and its loss, with the name of each one on the Pareto
+    frontier, for a page that has the tokens; `key` makes its addresses unique there.
+    """
+    shown, frontier = shown_trials(compared), compared.frontier()
+    if not shown:
+        words = "There is nothing to draw."
+        said = text(
+            "no release satisfies the policy",
+            x=WIDTH / 2,
+            y=40,
+            font_size=14,
+            text_anchor="middle",
+            fill=SOFT,
+        )
+        return figure(key, TITLE, words, said, viewBox=f"0 0 {WIDTH} 70", class_="wide")
+    ks = compared.ks
+    points = [
+        Point(
+            trial.risk or 0.0,
+            trial.measures[compared.measure],
+            titled(trial),
+            trial.label,
+            ks.index(trial.k) if trial.withstands else None,
+            any(trial is own for own in frontier),
+        )
+        for trial in shown
+    ]
+    steps = sorted((trial.risk or 0.0, trial.measures[compared.measure]) for trial in frontier)
+    loss = f"loss ({compared.measure})" if compared.lower_is_better else compared.measure
+    return scatter(
+        key,
+        TITLE,
+        description or f"{len(shown)} releases, {len(frontier)} of them on the Pareto frontier.",
+        points,
+        x=("risk: expected share of people whose row is found", _percent),
+        y=(loss, lambda value: f"{value:g}"),
+        groups=["withstands" if k is None else f"k = {k}" for k in ks],
+        steps=steps,
+        crosses="does not withstand" if any(not trial.withstands for trial in shown) else "",
+    )
+
+
+def titled(trial: Trial) -> str:
+    """Name a trial, with its k."""
+    return trial.label if trial.k is None else f"{trial.label}, k = {trial.k}"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.4g} %"

@@ -1,0 +1,286 @@
+"""What each column of a table seems to be, and how it could be generalized."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import polars as pl
+
+from shoal.coding.column_plan import REMOVED
+from shoal.coding.hierarchy.date_text import DateText, dates_in
+from shoal.io import ReadOptions
+from shoal.io.read_options import ColumnReading
+from shoal.policy.suggestions.column_loss import OwnLoss, own_loss
+from shoal.policy.suggestions.content_rules import contacts_in, is_row_key, role_by_content
+from shoal.policy.suggestions.number_bands import bands
+from shoal.policy.suggestions.read_suggestions import AS_IT_IS, Told, told
+from shoal.policy.suggestions.vocabulary import (
+    is_code,
+    is_household,
+    is_numbering,
+    is_survey_weight,
+    role_by_name,
+)
+from shoal.support.arrays import LongVector
+from shoal.support.brief import Brief
+
+REPEATED = (
+    "values of this key repeat: if it says whose a row is, give it the role person, "
+    "so that guarantees count people"
+)
+WEIGHTS = "if it holds survey weights (people that a row stands for), give it the role weight; rare weights identify"
+"""What to do with a column that may hold survey weights."""
+SHARED = (
+    "values of this column repeat: if it says which rows are of one household, give it the role person and "
+    'group = "household", so that guarantees count households, too'
+)
+FEW_ROWS = 20
+"""With fewer rows, distinct numbers mean nothing: the ages of a dozen people may all differ too."""
+FREE_TEXT = 40
+"""Texts with at least this mean length count as free text."""
+
+Spec = dict[str, Any] | str | None
+
+
+@dataclass(frozen=True)
+class Guess:
+    """What a column seems to be."""
+
+    name: str
+    role: str
+    reason: str
+    """Why, in a few words; contains no values of the column."""
+    hierarchy: Spec = None
+    distinct: int = 0
+    advice: str = ""
+    """What to think about before publishing."""
+    warning: str = ""
+    """What is wrong with the values and has to be corrected first."""
+    reading: ColumnReading = AS_IT_IS
+    """How its cells should be read."""
+    told: tuple[str, ...] = ()
+    """Why they should be read so; it names codes for missing, and no other value."""
+    loss: OwnLoss | None = None
+    """What the hierarchy would lose by itself."""
+    more: Mapping[str, Any] = field(default_factory=dict)
+    """What else a template says about the column."""
+
+
+@dataclass(frozen=True, repr=False)
+class _Facts(Brief):
+    """What is counted about a column before any guess."""
+
+    name: str
+    values: pl.Series
+    rows: int
+    filled: int
+    distinct: int
+    """Distinct values, null included."""
+    written: DateText | None = None
+    """The format of the dates, if texts look like dates."""
+
+    @property
+    def dtype(self) -> pl.DataType:
+        return self.values.dtype
+
+    @property
+    def spread(self) -> float:
+        """Distinct values per filled row."""
+        return (self.distinct - (self.filled < self.rows)) / max(self.filled, 1)
+
+    @property
+    def counted(self) -> str:
+        if self.distinct == 1:
+            return "the same value in every row"
+        values = f"{self.distinct:,} distinct values"
+        return f"{values} in {self.rows:,} rows" if self.spread > 0.1 else values
+
+
+def guess_columns(
+    table: pl.DataFrame, options: ReadOptions, k: int
+) -> tuple[tuple[Guess, ...], pl.DataFrame]:
+    """Guess how to read every column, its role and a hierarchy, and return the table as it would be read.
+
+    At least one column becomes a quasi-identifier.
+    """
+    read = [
+        told(column, options, options.labels.values.get(column.name))
+        if column.name not in options.columns
+        else Told(column, options.columns[column.name])
+        for column in table
+    ]
+    guesses = tuple(_guess(_facts(own.values), own, k) for own in read)
+    # A column that is not published need not be read in any way.
+    as_read = pl.DataFrame(
+        {
+            column.name: own.values if guess.reading != AS_IT_IS else column
+            for column, own, guess in zip(table, read, guesses, strict=True)
+        }
+    )
+    return _with_quasi(guesses), as_read
+
+
+def _with_quasi(guesses: tuple[Guess, ...]) -> tuple[Guess, ...]:
+    if any(guess.role == "quasi" for guess in guesses):
+        return guesses
+    # A policy needs a quasi-identifier: take the column whose role is least certain.
+    order = {"plain": 0, "sensitive": 1, "identifier": 2, "drop": 3}
+    chosen = min(range(len(guesses)), key=lambda i: (guesses[i].distinct == 0, order[guesses[i].role]))
+    former = guesses[chosen]
+    promoted = replace(
+        former,
+        role="quasi",
+        hierarchy="none",
+        reason=f"a policy needs a quasi-identifier, and no column looks like one; else {former.role}: {former.reason}",
+    )
+    return tuple(promoted if i == chosen else guess for i, guess in enumerate(guesses))
+
+
+def _facts(values: pl.Series) -> _Facts:
+    filled = len(values) - values.null_count()
+    try:
+        distinct = values.n_unique()
+    except pl.exceptions.PolarsError:
+        distinct = len(values)  # nested and binary objects cannot always be counted
+    return _Facts(values.name, values, len(values), filled, distinct, dates_in(values))
+
+
+def _guess(facts: _Facts, own: Told, k: int) -> Guess:
+    role, reason, advice = _role(facts)
+    if is_survey_weight(facts.name) and facts.dtype.is_numeric():
+        advice = WEIGHTS
+    hierarchy = suggested_hierarchy(facts.name, facts.values, facts.distinct) if role == "quasi" else None
+    distinct = 0 if facts.filled == 0 else facts.distinct
+    guess = Guess(facts.name, role, reason, hierarchy, distinct, advice, own.warning)
+    if role in REMOVED:
+        if role != "identifier" or not 1 < facts.distinct < facts.filled:
+            return replace(guess, warning="")
+        repeated = REPEATED if is_numbering(facts.name) else ""
+        return replace(guess, warning=SHARED if is_household(facts.name) else repeated)
+    loss = None if hierarchy is None else own_loss(facts.values, hierarchy, k)
+    shared = is_household(facts.name) and is_numbering(facts.name) and 1 < facts.distinct < facts.filled
+    warning = own.warning or (SHARED if shared else "")
+    return replace(guess, reading=own.reading, told=own.reasons, loss=loss, warning=warning)
+
+
+def _role(facts: _Facts) -> tuple[str, str, str]:
+    """Return role, reason and advice. Names decide first, then uniqueness, then type; in doubt the safer role."""
+    if facts.filled == 0:
+        return "drop", "empty: there is nothing to publish", ""
+    if facts.dtype.is_nested() or facts.dtype in (pl.Binary, pl.Object):
+        return (
+            "identifier",
+            f"values of type {facts.dtype.base_type()} cannot be generalized",
+            "split it into simple columns first",
+        )
+    by_name = role_by_name(facts.name)
+    if by_name is not None and by_name[0] == "identifier":
+        return "identifier", f"its name says '{by_name[1]}'; {facts.counted}", ""
+    text = facts.dtype == pl.String
+    if text and facts.distinct > 3 and _mean_length(facts.values) > FREE_TEXT:
+        advice = "texts may name people; read them before you publish them"
+        return "identifier", f"looks like free text; {facts.counted}", advice
+    contacts = contacts_in(facts.values) if text else ""
+    if contacts:
+        return "identifier", f"looks like {contacts}; {facts.counted}", ""
+    if _numbers_cases(facts, by_name):
+        return "identifier", f"its name and its values say that it is a key; {facts.counted}", ""
+    if by_name is not None:
+        return by_name[0], f"its name says '{by_name[1]}'; {facts.counted}", ""
+    shortened = role_by_content(facts.name, facts.values, facts.distinct)
+    if shortened is not None:
+        return shortened[0], f"its name and its values suggest '{shortened[1]}'; {facts.counted}", ""
+    if facts.distinct == 1:
+        return "plain", "the same in every row", ""
+    enough = facts.rows >= FEW_ROWS
+    if text and facts.spread > 0.5 and facts.filled > 2 and facts.written is None:
+        return "identifier", f"most rows have a value that no other row has; {facts.counted}", ""
+    if facts.dtype.is_numeric() and facts.spread > 0.9 and enough:
+        if is_row_key(facts.values):
+            advice = "make it plain if nobody else can know these numbers, quasi if somebody can"
+            return (
+                "identifier",
+                f"nearly every row has a number that no other row has; {facts.counted}",
+                advice,
+            )
+        advice = "make it plain if nobody else can know it, sensitive if nobody should"
+        return "quasi", f"a measure with many digits, which may identify people; {facts.counted}", advice
+    if facts.dtype.is_temporal() or facts.written is not None:
+        return "quasi", f"other people often know the dates of events; {facts.counted}", ""
+    advice = "make it plain if nobody else can know it, sensitive if nobody should"
+    return "quasi", f"other people may know it, so to be safe it is generalized; {facts.counted}", advice
+
+
+def _numbers_cases(facts: _Facts, by_name: tuple[str, str] | None) -> bool:
+    """Return whether a column whose name may sound sensitive numbers loans, cases or people: such a column would be
+    published as it is, and find the person in any other file.
+    """
+    if by_name is not None and by_name[0] != "sensitive":
+        return False
+    if is_numbering(facts.name) and facts.spread > 0.2 and facts.distinct > 1:
+        return True
+    if facts.rows < FEW_ROWS or facts.spread <= 0.9:
+        return False
+    if facts.dtype == pl.String:
+        return facts.written is None
+    # A word in full, such as salary, says more than that amounts have one length.
+    return by_name is None and facts.dtype.is_numeric() and is_row_key(facts.values)
+
+
+def _mean_length(values: pl.Series) -> float:
+    return float(values.head(10_000).drop_nulls().str.len_chars().mean() or 0)  # type: ignore[arg-type]
+
+
+# --- hierarchies ------------------------------------------------------------------------------------------
+
+
+def suggested_hierarchy(
+    name: str, values: pl.Series, distinct: int, counts: LongVector | None = None
+) -> Spec:
+    """Propose how to generalize a quasi-identifier, from its type, distribution and number of values.
+
+    With `counts`, values are distinct, and so many rows have each of them.
+    """
+    if distinct <= 3 or values.null_count() == len(values):
+        return "none"
+    if values.dtype in (pl.Date, pl.Datetime):
+        return _dates(values)
+    written = dates_in(values)
+    if written is not None:
+        # Other formats do not sort by date as text, so propose no hierarchy until the column is corrected.
+        return "none" if written.advice else _dates(values.str.to_date("%Y-%m-%d"))
+    if values.dtype.is_integer() and is_code(name):
+        return {"mask": "right"}
+    if values.dtype.is_numeric():
+        return bands(values, counts)
+    if values.dtype == pl.String:
+        return {"mask": "right"} if _are_codes(name, values) else "auto"
+    return "auto" if values.dtype in (pl.Categorical, pl.Enum) else "none"
+
+
+def _are_codes(name: str, values: pl.Series) -> bool:
+    """Return whether values are codes such as zip codes: short, equally long, and named so or all digits."""
+    some = values.drop_nulls().head(10_000)
+    lengths = some.str.len_chars()
+    usual = lengths.mode()[0]
+    alike = float((lengths == usual).mean() or 0) > 0.8
+    digits = bool(some.str.contains(r"^\d+$").all())
+    return alike and 3 <= usual <= 10 and (digits or is_code(name))
+
+
+def _dates(values: pl.Series) -> Spec:
+    first, last = values.min(), values.max()
+    if not isinstance(first, dt.date) or not isinstance(last, dt.date):
+        return "none"
+    days = (last - first).days
+    levels = ["day"] if values.dtype == pl.Datetime else []
+    if days > 10 * 365:
+        levels += ["month", "year", "decade"]
+    elif days > 365:
+        levels += ["month", "quarter", "year"]
+    elif days > 31:
+        levels += ["month", "quarter"]
+    return {"dates": levels} if levels else "none"

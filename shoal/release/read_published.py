@@ -1,0 +1,207 @@
+"""From published rows to `Published`: the rows as an outsider reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+
+from shoal.coding import Attribute, CodedTable
+from shoal.coding.column_plan import bound_names
+from shoal.coding.hierarchy import Hierarchy
+from shoal.errors import DataError
+from shoal.io.coded import Codes
+from shoal.io.sheet import Sheet, coded_values
+from shoal.release import Release
+from shoal.release.bounds import read_bounded
+from shoal.release.published import Boxes, Published
+from shoal.release.published_types import find_texts, without_fraction
+from shoal.release.render import Rendered
+from shoal.release.two_tables import joined
+from shoal.release.value_sets import PlacedCells, class_sets
+from shoal.support.arrays import IntMatrix, IntVector, LongVector
+from shoal.support.machine.threads import PIECE, in_threads
+from shoal.support.wording import some_values
+
+
+def read_back(table: CodedTable, release: Release, rendered: Rendered) -> Published:
+    """Read a release of ours as an outsider does, from the rows alone. Two tables are joined first."""
+    rows: pl.DataFrame | Sheet = rendered.sheet
+    if rendered.second is not None:
+        assert rendered.bucket is not None
+        rows = joined(rendered.rows, rendered.second, rendered.bucket, [a.name for a in table.sensitive])
+    published, _ = read_published(
+        rows,
+        table.attributes,
+        table.sensitive,
+        sensitive_codes(rows, table.sensitive),
+        suppressed=table.rows - len(rendered.owner),
+        bucket=rendered.bucket,
+        bounds={a.name: bound_names(a.name) for a in table.attributes if a.bounds is not None},
+    )
+    return replace(published, together=release.together, sensitive_in=release.sensitive_in)
+
+
+def sensitive_codes(rows: pl.DataFrame | Sheet, sensitive: tuple[Attribute, ...]) -> IntMatrix:
+    """Code sensitive columns by the domains of the original."""
+    sheet = Sheet.of(rows)
+    codes = np.empty((len(rows), len(sensitive)), np.int32, order="F")
+    for j, attribute in enumerate(sensitive):
+        places, values = sheet.numbered(attribute.name, coded_values)
+        found = attribute.hierarchy.locate(values)
+        if (found < 0).any():
+            # Other tools and formats may write numbers and times differently.
+            low, high, known = attribute.hierarchy.read(values)
+            found = np.where((found < 0) & known & (low == high), low, found).astype(np.int32)
+        if (found < 0).any():
+            # Whole numbers with gaps are fractions to some tools: 4 becomes 4.0.
+            whole = attribute.hierarchy.locate(without_fraction(values))
+            found = np.where(found < 0, whole, found).astype(np.int32)
+        if (found < 0).any():
+            found = np.where(found < 0, find_texts(attribute.hierarchy.leaves, values), found).astype(
+                np.int32
+            )
+        if (found < 0).any():
+            odd = values.filter(found < 0).to_list()
+            raise DataError(
+                f"'{attribute.name}' is sensitive and published as it is, but the original does not have "
+                f"{some_values(odd)}: check that it is the right original"
+            )
+
+        def place(start: int, j: int = j, found: IntVector = found, places: Codes = places) -> None:
+            rows = slice(start, start + PIECE)
+            np.take(found, places[rows], out=codes[rows, j], mode="clip")
+
+        in_threads(place, range(0, len(places), PIECE))
+    return codes
+
+
+def read_published(
+    rows: pl.DataFrame | Sheet,
+    attributes: tuple[Attribute, ...],
+    sensitive: tuple[Attribute, ...],
+    sensitive_codes: IntMatrix,
+    *,
+    suppressed: int = 0,
+    bucket: str | None = None,
+    bounds: Mapping[str, tuple[str | None, str | None]] | None = None,
+    weights: LongVector | None = None,
+) -> tuple[Published, list[str]]:
+    """Read rows as an outsider does. Also returns the columns with cells that their hierarchy does not know.
+
+    Rows belong to one class if their texts are identical, letter by letter. Cells are found in their domain by name; if
+    a name is unknown there, the classes remain valid, but no loss can be computed. `bounds` names the columns with the
+    ends of cells: they are part of the text, and a cell means what it and its bounds say together. `weights` says how
+    many equal rows each row stands for, where equal ones were counted.
+    """
+    from shoal.kernels.grouping import distinct_rows
+
+    sheet = Sheet.of(rows)
+
+    def read(attribute: Attribute) -> tuple[Codes, PlacedCells]:
+        own = (bounds or {}).get(attribute.name, (None, None))
+        return read_bounded(sheet, attribute.name, attribute.hierarchy, own)
+
+    columns = in_threads(read, attributes, many=len(sheet) > PIECE)
+    texts, cells = [number for number, _ in columns], [shown for _, shown in columns]
+    buckets = None
+    if bucket is not None:
+        buckets = sheet.numbered(bucket, coded_values)[0].astype(np.int32)
+        texts.append(buckets)
+    class_of, first = distinct_rows(texts, len(sheet))
+    unknown = [a.name for a, shown in zip(attributes, cells, strict=True) if not shown.known.all()]
+    unread, foreign = np.zeros(len(first), np.bool_), []
+    for j, (attribute, shown) in enumerate(zip(attributes, cells, strict=True)):
+        if _foreign(shown, attribute.hierarchy):
+            foreign.append(attribute.name)
+            cells[j] = _anything(shown, attribute.hierarchy.size)
+        elif not shown.known.all():
+            unread |= (~shown.known & ~shown.above)[texts[j][first]]
+    low: IntMatrix | None = _place(texts, first, [shown.low for shown in cells])
+    high: IntMatrix | None = _place(texts, first, [shown.high for shown in cells])
+    sets = (
+        class_sets(cells, _of_classes(texts[: len(cells)], first))
+        if any(shown.sets is not None for shown in cells)
+        else None
+    )
+    in_part = None
+    if unknown and low is not None and high is not None:
+        in_part, low, high, sets = Boxes(low, high, sets, unread, tuple(foreign)), None, None, None
+    published = Published(
+        attributes,
+        sensitive,
+        class_of,
+        sensitive_codes,
+        low,
+        high,
+        suppressed,
+        sets=sets,
+        bucket_of=buckets,
+        in_part=in_part,
+        beyond_limits=tuple(_beyond_limit(shown, texts[j], weights) for j, shown in enumerate(cells)),
+        rests=tuple(_rests(shown, texts[j], weights) for j, shown in enumerate(cells)),
+        finer=tuple(_finer(shown, texts[j], weights) for j, shown in enumerate(cells)),
+        texts=_of_classes(texts[:-1], first) if bucket is not None else None,
+    )
+    return published, unknown
+
+
+def _foreign(shown: PlacedCells, hierarchy: Hierarchy) -> bool:
+    """Return whether nothing in a column is in its hierarchy but null and the whole domain: another tool named it."""
+    if shown.known.all():
+        return False
+    narrow = (shown.low > 0) | (shown.high < hierarchy.size - 1) | (hierarchy.size == 1)
+    null = hierarchy.size - 1 if hierarchy.leaves.null_count() else hierarchy.size
+    return not np.any((shown.known & narrow & (shown.low < null)) | shown.above)
+
+
+def _anything(shown: PlacedCells, size: int) -> PlacedCells:
+    """Return cells that may cover any value, except those that are known."""
+    low = np.where(shown.known, shown.low, 0).astype(np.int32)
+    high = np.where(shown.known, shown.high, size - 1).astype(np.int32)
+    return replace(shown, low=low, high=high, sets=None)
+
+
+def _beyond_limit(shown: PlacedCells, number: Codes, weights: LongVector | None) -> tuple[int, int]:
+    """Count the rows whose cell is above the generalization limit, and those whose cell is not in the hierarchy."""
+    lost = ~shown.known & ~shown.above
+    if not shown.above.any() and not lost.any():
+        return 0, 0
+    rows = np.bincount(number, weights, minlength=len(lost))
+    return int(rows[shown.above].sum()), int(rows[lost].sum())
+
+
+def _finer(shown: PlacedCells, number: Codes, weights: LongVector | None) -> tuple[int, int]:
+    """Count the rows whose cell tells values apart that its column never tells apart, and those nobody can read."""
+    if shown.finer is None:
+        return 0, 0
+    rows = np.bincount(number, weights, minlength=len(shown.finer[0]))
+    return int(rows[shown.finer[0]].sum()), int(rows[shown.finer[1]].sum())
+
+
+def _rests(shown: PlacedCells, number: Codes, weights: LongVector | None) -> tuple[tuple[int, int, int], ...]:
+    """Return the codes and the rows of each cell whose name lies above the limit for some values only."""
+    if not len(shown.rest):
+        return ()
+    many = np.ones(len(number), np.int64) if weights is None else weights
+    return tuple(
+        (int(shown.low[at]), int(shown.high[at]), int(many[number == at].sum())) for at in shown.rest
+    )
+
+
+def _place(texts: Sequence[Codes], first: LongVector, ends: list[IntVector]) -> IntMatrix:
+    """Return the codes of each class's cells, looked up through one of its rows."""
+    placed = np.empty((len(first), len(ends)), np.int32)
+    for j, end in enumerate(ends):
+        placed[:, j] = end[texts[j][first]]
+    return placed
+
+
+def _of_classes(texts: Sequence[Codes], first: LongVector) -> IntMatrix:
+    """Return the number of each class's text in each column."""
+    shown = np.empty((len(first), len(texts)), np.int32)
+    for j, number in enumerate(texts):
+        shown[:, j] = number[first]
+    return shown
