@@ -38,8 +38,8 @@ def diverse_rings(pages):
     values = ", ".join(f"{value:.0f}" for value in loses)
     lost = f"; NH loses more than HS at l = {values}, which contradicts the paper" if loses else ""
     return (
-        "contradicted: values that repeat farther on can be certain (`tests/methods/test_ring.py`). Our rings only hold "
-        f"different values, and then NH is at most {max(gains):.1%} below HP{lost}"
+        "contradicted: values that repeat farther on can be certain (`tests/methods/test_ring.py`). Our rings only "
+        f"hold different values, and then NH is at most {max(gains):.1%} below HP{lost}"
     )
 
 

@@ -13,7 +13,7 @@ from shoal.support.registry import imported_late
 
 if TYPE_CHECKING:
     from shoal.io.dataframes import give_back
-    from shoal.io.factorize import factorize
+    from shoal.io.factorization import factorize
     from shoal.io.formats import FORMATS
     from shoal.io.frame import Frame
     from shoal.io.output import (
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 __getattr__ = imported_late(
     __name__,
     {
-        "factorize": ("factorize",),
+        "factorization": ("factorize",),
         "dataframes": ("give_back",),
         "formats": ("FORMATS",),
         "frame": ("Frame",),

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from shoal.io.factorize import factorize
+from shoal.io.factorization import factorize
 from shoal.support.brief import Brief
 from shoal.support.machine.threads import PIECE
 

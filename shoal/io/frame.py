@@ -16,7 +16,7 @@ from polars import selectors
 from shoal.errors import DataError, did_you_mean
 from shoal.io.coded import Coded, coded, in_pieces
 from shoal.io.column_names import refuse_patterns
-from shoal.io.factorize import factorize
+from shoal.io.factorization import factorize
 from shoal.io.given_frame import Given, restored_values
 from shoal.io.narrow_types import Guessed
 from shoal.io.notation import as_told, with_nulls

@@ -11,7 +11,7 @@ import polars as pl
 from shoal.errors import OutputError
 from shoal.io.coded import Coded, Codes, in_pieces
 from shoal.io.dataframes import from_dataframe
-from shoal.io.factorize import factorize
+from shoal.io.factorization import factorize
 from shoal.io.frame import Frame
 from shoal.io.sheet import Cells, Sheet, told_by_codes
 from shoal.io.text_columns import as_text, sets_as_text

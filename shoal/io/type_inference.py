@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import polars as pl
 
-from shoal.io.factorize import factorize
+from shoal.io.factorization import factorize
 
 _DECIMAL = r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$"
 _WHOLE = r"^-?[0-9]+$"

@@ -62,8 +62,9 @@ def presence(
 
     In a generalized release, by ranges or value sets, it is the number of rows of the person's class over the people
     who match the class. In buckets of shuffled columns, people are counted as in `judging.membership.chances`. For
-    people who match several classes or buckets, their union is used. That ignores that each class must be filled by people of its own, so for
-    them, and for everybody who shares a class with them, only bounds are proven. `limit` and `seconds` are per bucket.
+    people who match several classes or buckets, their union is used. That ignores that each class must be filled by
+    people of its own, so for them, and for everybody who shares a class with them, only bounds are proven. `limit` and
+    `seconds` are per bucket.
 
     Suppressed rows belong to people in the table too, and could be anybody's: all of one class, or none.
     """
