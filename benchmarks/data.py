@@ -15,7 +15,7 @@ from shoal.coding.column_plan import ColumnPlan
 from shoal.coding.encode import encode
 
 DATA = Path(os.environ.get("SHOAL_DATA", "../shared/data"))
-SHIPPED = Path(sys.modules["shoal"].__file__).parent / "samples" / "data"
+SHIPPED = Path(sys.modules["shoal"].__file__).parent / "apps" / "samples" / "data"
 
 ADULT_COLUMNS = (
     "sex",

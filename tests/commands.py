@@ -25,7 +25,7 @@ class Ended:
     """From the signal to the end."""
 
 
-def start(folder: Path, *words: str, module: str = "shoal.apps.cli", **options) -> subprocess.Popen[str]:
+def start(folder: Path, *words: str, module: str = "shoal", **options) -> subprocess.Popen[str]:
     environment = {**os.environ, "PYTHONPATH": HOME, **options.pop("environment", {})}
     return subprocess.Popen(
         [sys.executable, "-P", "-m", module, *map(str, words)],

@@ -14,7 +14,7 @@ import shoal
 from shoal.apps.samples import sample
 from tests import outsider
 
-DATA = Path(shoal.__file__).parent / "samples" / "data"
+DATA = Path(shoal.__file__).parent / "apps" / "samples" / "data"
 TAG = "tag"
 """A plain column that numbers the people, so that a published row tells whose it is."""
 

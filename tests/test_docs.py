@@ -124,7 +124,7 @@ def test_every_page_is_in_the_navigation() -> None:
 
 
 def test_the_tutorial_shows_the_policy_of_the_sample():
-    policy = (DOCS.parent / "shoal" / "samples" / "data" / "patients.toml").read_text()
+    policy = (DOCS.parent / "shoal" / "apps" / "samples" / "data" / "patients.toml").read_text()
     assert f"```toml\n{policy}```" in (DOCS / "tutorial.md").read_text()
 
 

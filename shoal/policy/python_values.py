@@ -27,7 +27,7 @@ def python_values(given: Any, path: tuple[str | int, ...] = ()) -> Any:
     """
     if len(path) > DEEPEST:
         raise PolicyError([Problem(dotted(*path[:3]), f"has more than {DEEPEST} tables inside each other")])
-    if isinstance(given, int) and abs(given) > LARGEST:
+    if isinstance(given, int) and not -LARGEST - 1 <= given <= LARGEST:
         size = f"about {math.log10(abs(given)):.0f} digits"
         message = f"is too large: a number of {size}, and the largest is {LARGEST:,}"
         raise PolicyError([Problem(dotted(*path), message)])

@@ -184,7 +184,7 @@ def test_a_failure_leaves_the_old_table(places, name, monkeypatch):
     stored = DatabaseTable(places[name], "r")
     published(pl.DataFrame({"old": [1]}), stored)
     monkeypatch.setattr(
-        databases.writing.Pending, "commit", lambda self: (_ for _ in ()).throw(OutputError("no"))
+        databases.transactions.Pending, "commit", lambda self: (_ for _ in ()).throw(OutputError("no"))
     )
     with pytest.raises(OutputError, match="no"):
         published(pl.DataFrame({"new": [1]}), stored, force=True)
@@ -546,14 +546,14 @@ def test_the_order_of_rows_is_the_published_order(server, places):
 
 def test_a_table_that_appears_in_the_meantime_stays(server, places, monkeypatch):
     out = DatabaseTable(server.url, "r")
-    real = databases.writing.Pending.rename
+    real = databases.transactions.Pending.rename
 
     def late(self):
         monkeypatch.setattr(type(self.database), "tables", lambda *_: [])  # looked before the other one came
         server.run("CREATE TABLE r (theirs int)", "INSERT INTO r VALUES (1)")
         real(self)
 
-    monkeypatch.setattr(databases.writing.Pending, "rename", late)
+    monkeypatch.setattr(databases.transactions.Pending, "rename", late)
     with pytest.raises(
         OutputError, match="a table of this name was created in the meantime; choose another name"
     ):

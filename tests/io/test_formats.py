@@ -313,8 +313,8 @@ def test_the_command_line_refuses_an_unknown_scheme(command):
 
 def test_a_wrong_file_name_is_answered_before_polars_is_imported(tmp_path):
     script = (
-        "import sys; from shoal import errors, frames\n"
-        "try: frames.read(sys.argv[1])\n"
+        "import sys; from shoal import errors, io\n"
+        "try: io.read(sys.argv[1])\n"
         "except errors.DataError as error: assert 'no such file' in str(error)\n"
         "try: frames.check_writable(sys.argv[1] + '.docx')\n"
         "except errors.OutputError as error: assert 'unknown file ending' in str(error)\n"

@@ -138,11 +138,11 @@ def test_a_file_that_outgrows_its_limit(tmp_path, name):
     """A real failure in the middle of writing: the system permits files of 20,000 bytes only."""
     (tmp_path / name).write_text("old")
     script = (
-        "import resource, signal, sys, numpy as np, polars as pl; from shoal import errors, frames\n"
+        "import resource, signal, sys, numpy as np, polars as pl; from shoal import errors, io\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "data = pl.DataFrame({'a': np.random.default_rng(1).random(20_000)})\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))\n"
-        "try: frames.write(data, sys.argv[1], force=True)\n"
+        "try: io.write(data, sys.argv[1], force=True)\n"
         "except errors.OutputError as error: print(error)"
     )
     command = [sys.executable, "-c", script, str(tmp_path / name)]

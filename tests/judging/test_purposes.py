@@ -52,7 +52,7 @@ from tests.methods.test_mondrian import cut, members
 from tests.strategies import tables
 
 CENSUS = shoal.Policy.read(
-    shoal.policy.policy.Path(shoal.__file__).parent / "samples" / "data" / "census.toml"
+    shoal.policy.policy.Path(shoal.__file__).parent / "apps" / "samples" / "data" / "census.toml"
 )
 
 

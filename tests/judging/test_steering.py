@@ -17,7 +17,7 @@ from shoal.judging.measures import MEASURES, CellMeasure, ClassMeasure, steering
 from shoal.judging.measures.cell_losses import Gcp, Il
 from shoal.methods import METHODS
 
-CENSUS = Path(shoal.__file__).parent / "samples" / "data" / "census.toml"
+CENSUS = Path(shoal.__file__).parent / "apps" / "samples" / "data" / "census.toml"
 QUERIES = Path(__file__).parents[1] / "queries.toml"
 CELLS = steering(["cells"])
 ASKED = {

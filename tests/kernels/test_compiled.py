@@ -40,8 +40,11 @@ def package(folder: Path) -> Path:
     shutil.copytree(KERNELS, folder / "shoal" / "kernels", ignore=shutil.ignore_patterns("__pycache__"))
     (folder / "shoal" / "__init__.py").touch()
     shutil.copytree(
-        KERNELS.parent / "machine", folder / "shoal" / "machine", ignore=shutil.ignore_patterns("__pycache__")
+        KERNELS.parent / "support" / "machine",
+        folder / "shoal" / "support" / "machine",
+        ignore=shutil.ignore_patterns("__pycache__"),
     )
+    (folder / "shoal" / "support" / "__init__.py").touch()
     for name, text in FILES.items():
         (folder / "shoal" / "kernels" / f"{name}.py").write_text(
             "from shoal.kernels.compiled import njit\n" + text

@@ -471,7 +471,7 @@ IN_A_SHELL = "anonymize d.csv -o o.csv --quasi a --k 2 --seed 1"
 )
 def test_a_terminal_that_takes_nothing(tmp_path, command, code, says):
     (tmp_path / "d.csv").write_text("a\n1\n1\n2\n2\n")
-    shell = f"set -o pipefail; {sys.executable} -P -m shoal.apps.cli {command}"
+    shell = f"set -o pipefail; {sys.executable} -P -m shoal {command}"
     done = subprocess.run(
         ["bash", "-c", shell], cwd=tmp_path, env={**os.environ, "PYTHONPATH": HOME}, capture_output=True, text=True,
     )  # fmt: skip

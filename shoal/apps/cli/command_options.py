@@ -142,7 +142,8 @@ def names_of(kind: str) -> Callable[[click.Context, click.Parameter, str], list[
 
 def registry(kind: str) -> Any:
     """Return the registry of a kind of thing: methods, models, measures or attacks."""
-    return getattr(import_module(f"shoal.{kind}"), kind.upper())
+    folder = "shoal" if kind == "methods" else "shoal.judging"
+    return getattr(import_module(f"{folder}.{kind}"), kind.upper())
 
 
 def listed(_context: click.Context, _parameter: click.Parameter, text: str | None) -> list[str]:
