@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from shoal.errors import ARGUMENTS, PolicyError, Problem, did_you_mean
-from shoal.policy.checks import SECTIONS
+from shoal.policy.draft import SECTIONS
 from shoal.policy.privacy import KINDS
 from shoal.policy.problems import dotted, explained
 from shoal.policy.sections import Column, Data

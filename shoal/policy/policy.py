@@ -25,11 +25,14 @@ from shoal.errors import POLICY, PolicyError, Problem, did_you_mean
 from shoal.judging.measures import MEASURES
 from shoal.methods import METHODS
 from shoal.policy import toml
-from shoal.policy.checks import built, collisions, problems_of, without_order
+from shoal.policy.checks import problems_of
+from shoal.policy.column_checks import collisions
 from shoal.policy.field_docs import describe_fields
 from shoal.policy.file_limits import problems_in_file
 from shoal.policy.hierarchies import planned
+from shoal.policy.method_options import built
 from shoal.policy.privacy import Privacy
+from shoal.policy.privacy_checks import without_order
 from shoal.policy.problems import dotted
 from shoal.policy.python_values import python_values
 from shoal.policy.sections import Column, Data, Engine, MethodChoice, Population, ReleaseFile, Utility

@@ -13,7 +13,7 @@ def json_schema() -> dict[str, Any]:
     """Return the JSON schema of a policy file, with the options of every method and the known measures."""
     from shoal.judging.measures import MEASURES
     from shoal.methods import METHODS
-    from shoal.policy.checks import AUTO, method_kind, option_types
+    from shoal.policy.method_options import AUTO, method_kind, option_types
     from shoal.policy.policy import Policy
     from shoal.policy.privacy import KINDS, rules_name
 

@@ -24,8 +24,8 @@ from shoal.methods import METHODS
 from shoal.policy import Policy
 from shoal.policy import field_docs as notes
 from shoal.policy.adversaries import ADVERSARIES
-from shoal.policy.checks import AUTO, method_kind, option_types
 from shoal.policy.field_docs import field_notes
+from shoal.policy.method_options import AUTO, method_kind, option_types
 from shoal.policy.privacy import KINDS, NOTIONS
 from shoal.policy.sections import Column
 from shoal.policy.suggestions.presets import PRESETS

@@ -14,7 +14,7 @@ from shoal.judging import case
 from shoal.judging.linking import truth
 from shoal.kernels import grouping, matching
 from shoal.methods import METHODS
-from shoal.policy.checks import option_types
+from shoal.policy.method_options import option_types
 from shoal.support.machine import threads as parallel
 from tests import oracles, outsider
 

@@ -15,7 +15,7 @@ import shoal
 from shoal.coding.hierarchy import build
 from shoal.errors import InfeasibleError, LimitError
 from shoal.methods import METHODS
-from shoal.policy.checks import option_types
+from shoal.policy.method_options import option_types
 from shoal.release.value_sets import read_cells
 from tests.methods.test_contract_methods import ANSWERS, QUESTIONS
 

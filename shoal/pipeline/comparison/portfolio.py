@@ -15,7 +15,7 @@ from shoal.methods.partitioning.windows import SETS
 from shoal.methods.relocating.relocation import TESTED, VARIANTS
 from shoal.policy import Policy
 from shoal.policy.adversaries import implied
-from shoal.policy.checks import option_types, steering_problems
+from shoal.policy.method_options import option_types, steering_problems
 from shoal.policy.sections import MethodChoice, Utility
 from shoal.support.wording import setting
 

@@ -11,7 +11,7 @@ import numpy as np
 from shoal.coding.column_plan import REMOVED
 from shoal.errors import DataError, PolicyError
 from shoal.methods import Method
-from shoal.policy.checks import built
+from shoal.policy.method_options import built
 from shoal.policy.sections import MethodChoice
 from shoal.policy.toml import load_toml
 from shoal.support.arrays import IntVector

@@ -29,7 +29,7 @@ from shoal.methods import METHODS
 from shoal.pipeline.explanation import Cost
 from shoal.pipeline.explanation.relaxations import Relaxation, relaxations
 from shoal.policy import Policy
-from shoal.policy.checks import AUTO
+from shoal.policy.method_options import AUTO
 
 EXPLAIN_SECONDS = 60.0
 DEFAULTS: dict[str, Any] = {"methods": [], "ks": [], "sets": False, "jobs": 1, "seconds": SECONDS}

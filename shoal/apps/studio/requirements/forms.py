@@ -19,8 +19,8 @@ from shoal.judging.models.keys import bounds, parameters
 from shoal.judging.models.ratios import spelled
 from shoal.methods import METHODS
 from shoal.policy import toml
-from shoal.policy.checks import AUTO, method_kind, option_types
 from shoal.policy.field_docs import field_notes
+from shoal.policy.method_options import AUTO, method_kind, option_types
 from shoal.policy.privacy import KINDS, NOTION_KEY, NOTIONS, SENSITIVE_KEYS
 from shoal.policy.problems import dotted
 from shoal.support.wording import number

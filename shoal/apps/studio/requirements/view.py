@@ -29,7 +29,7 @@ from shoal.apps.studio.screen_base import Action, State
 from shoal.errors import PolicyError, Problem
 from shoal.judging.measures import MEASURES
 from shoal.policy.adversaries import ADVERSARIES, derivation, implied
-from shoal.policy.checks import AUTO, method_kind, option_types
+from shoal.policy.method_options import AUTO, method_kind, option_types
 from shoal.policy.privacy import KINDS, NOTION_KEY, NOTIONS, SENSITIVE_KEYS
 from shoal.policy.problems import dotted
 from shoal.policy.sections import MethodChoice, Utility

@@ -1,0 +1,104 @@
+"""Problems of single columns of a policy: settings that do not go with the role, or not with each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from shoal.coding.column_plan import REMOVED, Role, bound_names
+from shoal.coding.hierarchy.kinds import parsed
+from shoal.errors import Problem
+from shoal.policy.hierarchies import file_problem
+from shoal.policy.problems import dotted
+from shoal.policy.sections import Column
+
+
+class _Wants(NamedTuple):
+    roles: tuple[Role, ...]
+    whom: str
+    """The columns of these roles, in words."""
+    hint: str = ""
+
+
+WANTS = {
+    "limit": _Wants(("quasi",), "quasi-identifiers", "only they are generalized"),
+    "weight": _Wants(("quasi",), "quasi-identifiers", "only they lose precision"),
+    "protected": _Wants(("sensitive",), "sensitive columns"),
+    "show": _Wants(("quasi",), "quasi-identifiers", "only they are generalized"),
+    "publish": _Wants(("identifier", "person"), "identifiers and people", "only they become pseudonyms"),
+    "order": _Wants((), ""),
+    "group": _Wants(("person",), "the role person", "give it the role person, or leave it out"),
+    "hierarchy": _Wants(("quasi", "sensitive"), "quasi and sensitive columns"),
+}
+"""Setting of a column -> the roles that it goes with; `order` also depends on another setting."""
+
+
+def column_problems(name: str, column: Column, base: Path) -> list[Problem]:
+    """Return what is wrong with a column by itself; files are relative to `base`."""
+    found: list[tuple[str, str, str]] = []
+    for key, wants in WANTS.items():
+        if getattr(column, key) == Column.model_fields[key].default:
+            continue
+        if wants.roles and column.role not in wants.roles:
+            message = f"goes with {wants.whom}, but the column is {column.role}"
+            found.append((key, message, wants.hint))
+        else:
+            found += _contradictions(key, name, column, base)
+    return [Problem(dotted("columns", name, key), message, hint) for key, message, hint in found]
+
+
+def _contradictions(key: str, name: str, column: Column, base: Path) -> Iterator[tuple[str, str, str]]:
+    """Yield what does not go together with a setting of a column that has the right role: where, what, and a hint."""
+    kind = parsed(column.hierarchy)
+    if key == "show" and not kind.has_bounds:
+        message = f"labels of the hierarchy kind '{kind.name}' have no bounds"
+        yield key, message, "leave it out, or use widths, cuts or dates"
+    elif key == "order" and (column.role != "person" or column.publish is None):
+        message = "goes with people whose rows can be followed, and nobody can follow rows by this column"
+        yield key, message, 'leave it out, or add publish = "pseudonym" to a column with the role person'
+    elif key == "order" and column.order == name:
+        message = "says whose a row is, so it cannot order the rows of a person"
+        yield key, message, "name another column"
+    elif column.group is not None and key == "group":
+        if not column.group.strip():
+            yield key, "is blank, so verdicts could not say what they count", 'name it: group = "household"'
+        elif column.publish is not None:
+            message = "would show which people belong together, which nothing protects"
+            yield "publish", message, "leave it out"
+    elif key == "hierarchy":
+        if column.role == "sensitive" and kind.hides:
+            message = "hides values, but a sensitive column is published as it is"
+            yield key, message, "make the column quasi, or group these values before you open the table"
+        missing = file_problem(column.hierarchy, base)
+        if missing is not None:
+            yield key, *missing
+
+
+def without_safe_harbor(columns: Mapping[str, Column]) -> list[Problem]:
+    """Return the published columns that say nothing about Safe Harbor, if others do: the rule is about all of them."""
+    if all(column.safe_harbor is None for column in columns.values()):
+        return []
+    message = "is missing, and the rule is about every column"
+    return [
+        Problem(
+            dotted("columns", name, "safe_harbor"), message, 'say what it is, such as safe_harbor = "other"'
+        )
+        for name, column in columns.items()
+        if column.safe_harbor is None and not (column.role in REMOVED and column.publish is None)
+    ]
+
+
+def collisions(columns: Mapping[str, Column], names: Sequence[str]) -> list[Problem]:
+    """Return the columns whose bounds would have the name of another column."""
+    added = {name: bound_names(name) for name, column in columns.items() if column.show is not None}
+    return [
+        Problem(
+            dotted("columns", name, "show"),
+            f"would add a column '{one}', but the table has one already",
+            "rename that column, or leave `show` out",
+        )
+        for name, own in added.items()
+        for one in own
+        if one in names or any(one in others for other, others in added.items() if other != name)
+    ]

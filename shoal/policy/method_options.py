@@ -1,0 +1,145 @@
+"""The method that a policy names: which options it takes, what is wrong with them, and the method itself."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Hashable
+from dataclasses import MISSING, fields, replace
+from functools import cache
+from typing import Any, cast, get_type_hints
+
+from pydantic import TypeAdapter, ValidationError
+
+from shoal.errors import PolicyError, Problem, did_you_mean
+from shoal.judging.measures import MEASURES, steering
+from shoal.methods import METHODS
+from shoal.policy.privacy import Privacy
+from shoal.policy.problems import dotted, explained
+from shoal.policy.sections import MethodChoice, Utility
+
+AUTO = "auto"
+"""The method that chooses among the others. It is not one of them, so the registry does not have it."""
+
+
+def option_types(method: type[Any]) -> dict[str, Any]:
+    """Return the options of a method and their types: the fields of its dataclass."""
+    hints = _hints(cast(Hashable, method))
+    return {entry.name: hints[entry.name] for entry in fields(method) if entry.init}
+
+
+@cache
+def _hints(method: Hashable) -> dict[str, Any]:
+    """Return the types of all attributes; looking them up takes longer than checking the options."""
+    return get_type_hints(method)
+
+
+def method_problems(choice: MethodChoice, complete: bool = False) -> list[Problem]:
+    """Return what is wrong with a method's name and options.
+
+    Without options the method's module is not imported, unless `complete`.
+    """
+    if choice.name not in METHODS and choice.name != AUTO:
+        hint = did_you_mean(choice.name, [*METHODS, AUTO])
+        return [Problem("method.name", f"there is no method '{choice.name}'", hint)]
+    if not choice.options() and not complete:
+        return []
+    return _made(method_kind(choice.name), choice)[1]
+
+
+def steering_problems(choice: MethodChoice, measure: str) -> list[Problem]:
+    """Return a problem if a measure cannot steer a method, with the measures that can. Methods that optimize nothing
+    accept the default measure, so they are not imported for this check.
+    """
+    if measure == Utility().measure or method_problems(choice):
+        return []
+    method = _made(method_kind(choice.name), choice)[0]
+    if method is None or MEASURES[measure].steers in method.steered_by:
+        return []
+    can = steering(method.steered_by)
+    message = f"'{measure}' cannot steer {choice.name}"
+    if not can:
+        message += ", which optimizes no measure with these options"
+        can = [Utility().measure]
+    hint = f"choose {', '.join(can[:-1])} or {can[-1]}" if can[1:] else f"leave it at {can[0]}"
+    return [Problem("utility.measure", message, f"{hint}; every measure can be reported")]
+
+
+def not_uniform(choice: MethodChoice, utility: Utility, privacy: Privacy | None) -> list[Problem]:
+    """Return why a policy cannot have one set of labels per column, if it asks for it."""
+    if utility.levels is None or method_problems(choice) or choice.name == AUTO:
+        return []
+    kind = METHODS[choice.name]
+    if not kind.whole_classes or kind.needs_presence:
+        can = [name for name, one in METHODS.items() if one.whole_classes and not one.needs_presence]
+        message = f"{choice.name} cannot show one set of labels per column"
+        return [Problem("utility.levels", message, f"leave it out, or choose {', '.join(can)}")]
+    if choice.options().get("show") == "sets":
+        return [
+            Problem("utility.levels", 'goes with labels, but method.show is "sets"', "leave one of them out")
+        ]
+    if privacy is not None and privacy.presence is not None:
+        return [
+            Problem("utility.levels", "cannot be combined with bounds on presence", "leave one of them out")
+        ]
+    return []
+
+
+def method_kind(name: str) -> type[Any]:
+    """Return the class of a method, including the one that chooses among the others."""
+    if name == AUTO:
+        from shoal.methods.auto import Auto
+
+        return Auto
+    return METHODS[name]
+
+
+def built(choice: MethodChoice) -> Any:
+    """Return the method with its options, or raise PolicyError."""
+    problems = method_problems(choice, complete=True)
+    if problems:
+        raise PolicyError(problems)
+    return _made(method_kind(choice.name), choice)[0]
+
+
+def unless_broken(choice: MethodChoice) -> Any:
+    """Return the method with its options, or None if it cannot be built, or chooses among the others."""
+    return _made(METHODS[choice.name], choice)[0] if choice.name in METHODS else None
+
+
+def _made(method: Any, choice: MethodChoice) -> tuple[Any, list[Problem]]:
+    types = option_types(method)
+    found: list[Problem] = []
+    checked: dict[str, Any] = {}
+    for name, value in choice.options().items():
+        path = dotted("method", name)
+        if name not in types:
+            hint = did_you_mean(name, types) or "it has none"
+            found.append(Problem(path, f"is not an option of {choice.name}", hint))
+            continue
+        try:
+            checked[name] = _option(types[name], value)
+        except ValidationError as error:
+            found += explained(error, None, "method", name)
+    for entry in fields(method):
+        needed = entry.init and entry.default is MISSING and entry.default_factory is MISSING
+        if needed and entry.name not in choice.options():
+            found.append(Problem(dotted("method", entry.name), f"is missing; {choice.name} needs it"))
+    if found:
+        return None, found
+    try:
+        return method(**checked), []
+    except PolicyError as error:
+        return None, [
+            one if one.path.startswith("method") else replace(one, path=f"method.{one.path}")
+            for one in error.problems
+        ]
+    except ValueError as error:
+        return None, [Problem("method", str(error))]
+
+
+def _option(kind: Any, value: Any) -> Any:
+    """Check one option against its type: strictly, so that "5" is not 5, but a list may be given for a tuple."""
+    adapter: TypeAdapter[Any] = TypeAdapter(kind)
+    if isinstance(value, list | tuple):
+        return adapter.validate_json(json.dumps(value), strict=True)
+    return adapter.validate_python(value, strict=True)
