@@ -38,7 +38,7 @@ from shoal.support.run import Run
 
 HERE = Path(__file__).parent
 DATA = Path(os.environ.get("SHOAL_DATA", HERE.parent.parent / "shared" / "data"))
-SHIPPED = Path(sys.modules["shoal"].__file__).parent / "samples" / "data"
+SHIPPED = Path(sys.modules["shoal"].__file__).parent / "apps" / "samples" / "data"
 CENSUS = ("age", "gender", "education", "marital", "race", "workclass", "country", "occupation")
 ADULT = ("sex", "age", "race", "marital-status", "education", "native-country", "workclass", "occupation")
 OWN = {"column": 0, "column_name": "occupation"}

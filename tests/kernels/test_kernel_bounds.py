@@ -20,26 +20,26 @@ from shoal.methods import METHODS
 HOME = Path(shoal.__file__).parents[1]
 LINE = re.compile(r"^(\S+): (\d+) tables, (\d+) refused, (\d+) faults", re.MULTILINE)
 TWINS = (
-    "attribute_disclosure.py::test_the_plain_twin_believes_the_same",
-    "counted_cuts.py::test_cuts_of_histograms_are_those_of_their_twin",
-    "counted_cuts.py::test_rows_walk_down_the_cuts_as_by_the_twin",
-    "followed.py::test_the_kernel_pairs_lists_and_crowds_as_its_twin_does",
-    "forest.py::test_cheapest_closures",
-    "full_domain.py::test_kernels_agree_with_their_twins",
-    "k_type.py::test_sharing_out",
-    "membership.py::test_shares",
-    "membership_estimate.py::test_seek_set",
-    "membership_estimate.py::test_walk_sets",
-    "membership_waves.py::test_sum_waves",
-    "network_kernels.py",
-    "posterior.py::test_walk_assignments",
-    "record_linkage.py::test_kernels_are_their_twins",
-    "ring.py::test_diverse_groups",
-    "ring.py::test_diverse_pieces",
-    "ring.py::test_nearest_order",
-    "risk_models.py::test_people_within",
-    "singling_out.py::test_groups_of_one_person",
-    "truth.py::test_matching_by_value",
+    "judging/test_attribute_disclosure.py::test_the_plain_twin_believes_the_same",
+    "methods/test_counted_cuts.py::test_cuts_of_histograms_are_those_of_their_twin",
+    "methods/test_counted_cuts.py::test_rows_walk_down_the_cuts_as_by_the_twin",
+    "methods/test_followed.py::test_the_kernel_pairs_lists_and_crowds_as_its_twin_does",
+    "methods/test_forest.py::test_cheapest_closures",
+    "methods/test_full_domain.py::test_kernels_agree_with_their_twins",
+    "methods/test_k_type.py::test_sharing_out",
+    "judging/test_membership.py::test_shares",
+    "judging/test_membership_estimate.py::test_seek_set",
+    "judging/test_membership_estimate.py::test_walk_sets",
+    "judging/test_membership_waves.py::test_sum_waves",
+    "network/test_network_kernels.py",
+    "judging/test_posterior.py::test_walk_assignments",
+    "judging/test_record_linkage.py::test_kernels_are_their_twins",
+    "methods/test_ring.py::test_diverse_groups",
+    "methods/test_ring.py::test_diverse_pieces",
+    "methods/test_ring.py::test_nearest_order",
+    "judging/test_risk_models.py::test_people_within",
+    "judging/test_singling_out.py::test_groups_of_one_person",
+    "judging/test_truth.py::test_matching_by_value",
 )
 """Tests of kernels that few releases need, or none: those of attacks, networks, clusters and large tables."""
 TESTED = """
@@ -122,7 +122,7 @@ def test_every_kernel_stays_within_its_arrays():
     assert counts.keys() == set(METHODS)
     assert all(refused < tables and not faults for tables, refused, faults in counts.values()), printed
     left = printed.partition("not run: ")[2].split()
-    tested = in_a_process("-c", TESTED, *(f"tests/test_{name}" for name in TWINS))
+    tested = in_a_process("-c", TESTED, *(f"tests/{name}" for name in TWINS))
     assert set(left) <= set(tested.partition("run: ")[2].split())
 
 
