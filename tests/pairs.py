@@ -20,7 +20,7 @@ import polars as pl
 
 import shoal
 from shoal.io import read
-from shoal.pipeline.anonymize import encode_whole
+from shoal.release.received.read_earlier import encode_whole
 
 Values = list[Any]
 

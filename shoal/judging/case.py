@@ -110,13 +110,16 @@ class Case(Evidence):
         table: CodedTable,
         release: Release,
         rendered: Rendered | None = None,
+        *,
+        requirements: Requirements | None = None,
         **more: Any,
     ) -> Self:
         """Read the rows of a method's release. Verdicts are those of the rows. O(rows x columns).
 
         `rendered` holds the rows as they came back from a file or a frame; without it they are rendered here.
+        `requirements` are those of the policy, if they have been resolved already.
         """
-        requirements = policy.requirements(table.sensitive)
+        requirements = policy.requirements(table.sensitive) if requirements is None else requirements
         more.setdefault("proposed", rendered is None)
         rendered = render(table, release) if rendered is None else rendered
         return cls(

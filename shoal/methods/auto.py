@@ -71,4 +71,4 @@ class Auto(Method):
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
         """Raise: choosing needs the policy, which methods do not have."""
-        raise ShoalBug("auto needs the policy: build it with comparing.auto.method_of")
+        raise ShoalBug("auto needs the policy: build it with pipeline.comparison.auto.with_choice")

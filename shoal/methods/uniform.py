@@ -22,10 +22,7 @@ from shoal.errors import InfeasibleError, LimitError
 from shoal.judging.measures import MEASURES, CellMeasure
 from shoal.judging.models.over_time import KeepsOpen
 from shoal.judging.models.requirements import Requirements
-from shoal.methods.cell_suppression import released
-from shoal.methods.earlier_releases import keeping_open
-from shoal.methods.method import Method
-from shoal.methods.overall_rules import holding, in_reach
+from shoal.methods.overall_rules import in_reach
 from shoal.release import Release
 from shoal.support.arrays import IntVector, LongVector
 from shoal.support.run import Run
@@ -36,31 +33,6 @@ SHARES = (0.5, 0.25, 0.75, 0.125, 0.375, 0.625, 0.875)
 MOST_MAPPINGS = 100_000
 """Labels of one level per column are tried if there are at most so many choices of levels."""
 UNIFORM = "uniform"
-
-
-def proposed(method: Method, table: CodedTable, requirements: Requirements, run: Run) -> Release:
-    """Let a method propose a release, with one set of labels per column, or with suppressed cells instead of rows, if
-    the policy asks for it. If rows can be followed, people look alike, not rows. With earlier releases of the same
-    people, it must keep open what these leave open.
-    """
-    requirements = requirements.in_table(table)
-    within = in_reach(method, requirements)
-    if within is not requirements and not method.delegates:
-        try:
-            return proposed(method, table, within, run)
-        except InfeasibleError as error:
-            raise LimitError(str(error)) from None  # It is stricter than the policy, so it proves nothing.
-    rules = requirements.overall(table)
-    if rules and not method.delegates and not (method.heeds_all and requirements.suppress == "rows"):
-        return holding(proposed, method, table, requirements, rules, run)
-    if table.followed and table.person is not None and not method.delegates:
-        from shoal.methods.followed_rows import followed
-
-        return followed(method, table, requirements, run)
-    if requirements.with_earlier is not None and not method.delegates:
-        return keeping_open(proposed, method, table, requirements, run)
-    release = released(method, table, requirements, run)
-    return uniform(table, release, requirements, run) if requirements.uniform else release
 
 
 def uniform(table: CodedTable, release: Release, requirements: Requirements, run: Run) -> Release:

@@ -6,9 +6,9 @@ from typing import Any
 
 from shoal.documents.card import public_measures
 from shoal.documents.codebook.label_losses import losses_shown
+from shoal.judging.case import SUPPRESSION_MEANING
 from shoal.network.judge_network import BY_STRUCTURE, NetworkAudit, network_case
 from shoal.network.masked import MaskedNetwork
-from shoal.pipeline.anonymize import SUPPRESSION_MEANING
 from shoal.policy import Policy
 from shoal.release.record import make_card
 

@@ -89,3 +89,13 @@ def shortfalls(failing: Iterable[Verdict]) -> list[str]:
         + (f" ({verdict.detail})" if verdict.detail else "")
         for verdict in failing
     ]
+
+
+def refuse_violations(failing: Sequence[Verdict], what: str = "the release") -> None:
+    """Raise ViolationError if verdicts do not hold, with what each required and reached."""
+    if not failing:
+        return
+    lines = [f"{what} does not satisfy its policy, so it was not written", *shortfalls(failing)]
+    if any(verdict.model.endswith("-presence") for verdict in failing):
+        lines.append("  bounds on presence: only spalm, mpalm, hybrid and permute-generalize search for them")
+    raise ViolationError("\n".join(lines))

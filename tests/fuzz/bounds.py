@@ -37,9 +37,10 @@ from shoal.errors import InfeasibleError, ShoalError
 from shoal.judging.models.feasibility import reasons_against
 from shoal.judging.models.requirements import Requirements
 from shoal.methods import METHODS, Method
-from shoal.methods.uniform import proposed
-from shoal.pipeline.anonymize import propose
-from shoal.pipeline.comparison.auto import method_of
+from shoal.methods.wrappers import propose_release
+from shoal.pipeline.comparison.auto import with_choice
+from shoal.pipeline.plan import Plan
+from shoal.pipeline.steps import propose
 from shoal.release.received.read_earlier import encode_whole
 from shoal.support.run import Run
 from tests.fuzz.cases import Case
@@ -231,15 +232,16 @@ def _works(case: Case, random: Random, place: Path) -> Iterator[Callable[[], Any
         if column.file is not None:
             (place / str(column.spec)).write_text(column.file, encoding="utf-8")
     policy = shoal.Policy.from_dict(case.policy, place)
-    method, division = method_of(policy), policy.engine.division
+    plan = Plan.of(policy)
+    method, division = with_choice(plan).method, policy.engine.division
 
     def table_of(frame: Any) -> CodedTable:
         return encode_whole(io.read(policy.source(frame), policy.read_options()), policy)
 
     def whole() -> None:
-        judged = propose(
-            policy, method, table_of(case.frame), Run.start(case.release_seed, division=division)
-        )
+        table = table_of(case.frame)
+        own = plan.on(table)
+        judged = own.judge(table, propose(own, table, Run.start(case.release_seed, division=division)))
         _ = judged.failing, judged.measures
 
     yield whole
@@ -260,7 +262,7 @@ def _run(method: Method, table: CodedTable, requirements: Requirements, run: Run
     """Let a method make a release, unless no release can satisfy the requirements."""
     if reasons := reasons_against(table, requirements, limits=method.heeds_limits):
         raise InfeasibleError("; ".join(reasons))
-    proposed(method, table, requirements, run)
+    propose_release(method, table, requirements, run)
 
 
 def _larger(case: Case, random: Random) -> Any:

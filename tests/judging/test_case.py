@@ -20,7 +20,7 @@ PARTS = {
     "consistency": "shoal.judging.linking.evidence.consistency",
     "risk": "shoal.judging.linking.evidence.assess",
     "blocks": "shoal.coding.table.CodedTable._grouped_blocks",
-    "render": "shoal.pipeline.anonymize.render",
+    "render": "shoal.pipeline.steps.render",
     "render again": "shoal.judging.case.render",
     "read": "shoal.release.received.read_release.read_published",
     "read back": "shoal.judging.case.read_back",

@@ -7,17 +7,15 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from shoal.coding import CodedTable
-from shoal.errors import LimitError, PolicyError
+from shoal.errors import LimitError
 from shoal.judging.measures import MEASURES
 from shoal.judging.models.requirements import Requirements
 from shoal.methods import METHODS
 from shoal.methods.auto import Auto, check_methods
-from shoal.methods.cell_suppression import cells_problems
-from shoal.methods.method import Method
-from shoal.methods.parts.on_parts import division_problems
 from shoal.pipeline.comparison.compare import compare_coded
 from shoal.pipeline.comparison.comparison import Comparison
 from shoal.pipeline.comparison.watch import Watch
+from shoal.pipeline.plan import Plan
 from shoal.policy import Policy
 from shoal.release import Release
 from shoal.support.run import Run
@@ -27,22 +25,13 @@ if TYPE_CHECKING:
     from shoal.pipeline.comparison.trial import Trial
 
 
-def method_of(policy: Policy) -> Method:
-    """Return the method of a policy with its options, ready to run; `auto` chooses under this policy.
-
-    Raises PolicyError if the method cannot satisfy the policy, whatever the data.
-    """
-    method = policy.build_method()
-    requirements = policy.requirements()
-    method.check_suited(requirements, policy.names("sensitive"))
-    problems = cells_problems(method, requirements) if requirements.suppress == "cells" else []
-    if policy.engine.name == "local":
-        problems += division_problems(method, policy.engine.division)
-    if problems:
-        raise PolicyError(problems)
-    if isinstance(method, Auto):
-        return _AutoUnder(policy, **{entry.name: getattr(method, entry.name) for entry in fields(method)})
-    return method
+def with_choice(plan: Plan) -> Plan:
+    """Return the plan with a method that can run: `auto` chooses under the policy, others are as they are."""
+    auto = plan.method
+    if not isinstance(auto, Auto):
+        return plan
+    own = {entry.name: getattr(auto, entry.name) for entry in fields(auto)}
+    return replace(plan, method=_AutoUnder(plan.policy, **own))
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,11 @@ from shoal.coding import CodedTable
 from shoal.errors import PolicyError, ShoalError
 from shoal.judging.case import Case
 from shoal.judging.measures import MEASURES
-from shoal.methods.uniform import proposed
+from shoal.methods.wrappers import propose_release
 from shoal.pipeline.attack import attack_case
 from shoal.pipeline.comparison.portfolio import PlannedAttack, in_words
 from shoal.pipeline.comparison.trial import Outcome, Trial
+from shoal.pipeline.plan import Plan
 from shoal.policy import Policy
 from shoal.release import Release
 from shoal.release.results import plain
@@ -64,10 +65,11 @@ def _tried(table: CodedTable, task: Task, trial: Trial) -> tuple[Trial, Release 
     policy = task.policy
     run = Run.start(task.seed, division=policy.engine.division)
     start = time.perf_counter()
-    release = proposed(policy.build_method(), table, policy.requirements(table.sensitive), run)
+    plan = Plan.unchecked(policy).on(table)
+    release = propose_release(plan.method, table, plan.requirements, run)
     trial = replace(trial, seconds=time.perf_counter() - start)
     try:
-        case = Case.made(policy, table, release)
+        case = plan.judge(table, release)
         verdicts = case.verdicts
     except ShoalError as error:
         # Shuffled rows may match nobody; models that count matching people cannot judge them then.

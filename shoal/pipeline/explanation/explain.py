@@ -13,7 +13,6 @@ from shoal.coding import CodedTable
 from shoal.errors import ARGUMENTS, PolicyError, Problem
 from shoal.io import Frame
 from shoal.judging.measures import MEASURES
-from shoal.pipeline.comparison.auto import method_of
 from shoal.pipeline.comparison.portfolio import with_method
 from shoal.pipeline.explanation.explanation import NOT_TRIED, Cost, Explanation
 from shoal.pipeline.explanation.relaxations import Relaxation, relaxations
@@ -25,6 +24,7 @@ from shoal.pipeline.explanation.try_policy import (
     until,
     without_column,
 )
+from shoal.pipeline.plan import Plan
 from shoal.policy import Policy
 from shoal.policy.adversaries import derivation
 from shoal.policy.sources import apart
@@ -60,11 +60,11 @@ def explain(
     # One seed for all runs, so that they differ only by what is relaxed.
     seed = checked_seed(seed)
     dice = secrets.randbits(128) if seed is None else seed
-    method_of(chosen)  # a method that cannot satisfy the policy on any data is a mistake, not a cost
+    plan = Plan.of(chosen)  # a method that cannot satisfy the policy on any data is a mistake, not a cost
     progress("read", 0.0)
     frame = io.read(chosen.source(source), chosen.read_options())
     table = encode_whole(frame, chosen, population)
-    chosen.requirements(table.sensitive)  # so is a model that these columns cannot have
+    plan.on(table)  # so is a model that these columns cannot have
     measure = explained_measure(chosen)
     weights = {attribute.name: attribute.weight for attribute in table.attributes}
     own = until(float("inf"), progress, 0.02, FIRST)

@@ -14,8 +14,8 @@ from shoal.errors import ShoalError
 from shoal.judging.measures import MEASURES, CellMeasure, ClassMeasure
 from shoal.judging.measures.class_sizes import NumberOfClasses
 from shoal.judging.measures.evaluate import analysed
-from shoal.pipeline.anonymize import propose
-from shoal.pipeline.comparison.auto import method_of
+from shoal.pipeline.plan import Plan
+from shoal.pipeline.steps import propose
 from shoal.policy import Policy
 from shoal.support.run import Progress, Run
 
@@ -56,7 +56,10 @@ def try_policy(table: CodedTable, policy: Policy, measure: str, run: Run, *, who
     it is loses nothing, but it still counts in the mean.
     """
     try:
-        case = propose(policy, method_of(policy), table, run)
+        plan = Plan.of(policy).on(table)
+        release = propose(plan, table, run)
+        run.progress("verify", 0.8)
+        case = plan.judge(table, release)
         failing = case.failing
     except ShoalError as error:
         return Tried(loss=None, reason=str(error))
@@ -75,7 +78,7 @@ def try_policy(table: CodedTable, policy: Policy, measure: str, run: Run, *, who
         suppressed=case.published.suppressed,
         classes=case.published.told_classes,
         buckets=case.published.buckets,
-        facts={} if case.release is None else case.release.facts,
+        facts=release.facts,
     )
 
 

@@ -119,8 +119,8 @@ def _answer(project: Project, coded: _Coded, policy: Policy, toml: str) -> None:
 def _found(project: Project, coded: _Coded, policy: Policy) -> Outlook:
     from shoal.errors import PolicyError
     from shoal.judging.models.feasibility import unprotected
-    from shoal.pipeline.comparison.auto import method_of
     from shoal.pipeline.explanation.nearest_policies import nearest, reasons
+    from shoal.pipeline.plan import Plan
     from shoal.release.received.read_earlier import encode_whole
 
     frame = project.frame
@@ -132,7 +132,7 @@ def _found(project: Project, coded: _Coded, policy: Policy) -> Outlook:
     against = reasons(table, policy)
     unsuited: tuple[str, ...] = ()
     try:
-        method_of(policy)
+        Plan.of(policy)
     except PolicyError as error:
         unsuited = tuple(f"{one.message}{f' ({one.hint})' if one.hint else ''}" for one in error.problems)
     return Outlook(

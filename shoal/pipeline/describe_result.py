@@ -1,0 +1,96 @@
+"""What is said about a verified release: its notes, its private record, its public card and its codebook."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from shoal.documents.card import card_of
+from shoal.documents.codebook.book import Codebook
+from shoal.documents.codebook.describe import codebook
+from shoal.io.sheet import Sheet
+from shoal.judging.case import domain_sizes
+from shoal.judging.measures.evaluate import false_losses
+from shoal.judging.models.feasibility import all_in_one, had_by_all, unprotected
+from shoal.methods.uniform import UNIFORM, cost_in_words
+from shoal.pipeline.comparison.portfolio import with_method
+from shoal.pipeline.steps import Made
+from shoal.policy import Policy
+from shoal.release.record import NOT_FOR_PUBLICATION, make_record
+from shoal.release.results import Clock, Result
+
+
+def describe_result(
+    made: Made,
+    policy: Policy,
+    table: Any,
+    second: Any,
+    seed: int | None,
+    clock: Clock,
+    told: Sequence[str] = (),
+) -> Result:
+    """Return a verified release with everything that is said about it: notes, record, card, codebook.
+
+    `table` and `second` are what was published, `told` what the run has to say besides.
+    """
+    notes = [*([] if seed is None else [NOT_FOR_PUBLICATION]), *told]
+    notes += [made.unserved] if made.unserved else []
+    case, release = made.case, made.case.release
+    assert release is not None
+    notes += unprotected(case.original, case.requirements)
+    notes += all_in_one(case.original, case.requirements, case.published.told_classes)
+    notes += false_losses(case) if release.relocated else []
+    notes += case.following
+    notes += case.sampled.rare_weights
+    notes += had_by_all(case.groups, case.requirements) if case.follow is not None else []
+    recoded = [name for name, own in made.frame.options.columns.items() if own.null_values]
+    if recoded:
+        notes.append(f"codes for missing values became empty cells, as the policy says: {', '.join(recoded)}")
+    facts = release.facts
+    notes += [facts["note"]] if "note" in facts else []
+    if UNIFORM in facts:
+        notes.append(cost_in_words(facts))
+    if "choice" in facts:
+        # The chosen method is what was applied, and what a rerun should apply.
+        notes.append(facts["choice"])
+        policy = with_method(policy, facts["method"], facts["options"])
+
+    def describe(**more: Any) -> Codebook:
+        return codebook(
+            table.whole() if isinstance(table, Sheet) else table,
+            policy,
+            second=second,
+            delimiter=made.frame.options.delimiter,
+            titles=made.frame.options.labels.columns,
+            **more,
+        )
+
+    parts: dict[str, Any] = {
+        "rows": case.original.rows,
+        "suppressed": case.published.suppressed,
+        **case.people,
+        "classes": case.published.told_classes,
+        "buckets": case.published.buckets,
+        "verdicts": case.verdicts,
+        "measures": case.measures,
+        "losses": case.losses,
+        "seconds": clock.seconds,
+        "notes": tuple(notes),
+        "table": table,
+        "second": second,
+        "release": release,
+        "domains": domain_sizes(case.original),
+        "method": policy.method.name,
+        "pseudonyms": made.pseudonyms,
+        "describe": describe,
+    }
+    summary = Result(**parts, record={}, card={}).summary()
+    source = "" if made.frame.stored is None else str(made.frame.stored)
+    record = make_record(summary, digest=made.frame.digest, policy=policy.to_toml(), seed=seed, source=source)
+    counted = case.of_people or case.original.owners is not None or case.original.earlier is not None
+    if counted and case.owner is not None:
+        # A release does not show whose its rows are. Later audits and later releases have to count people; next to
+        # earlier releases, only people who are in it.
+        record["owners"] = " ".join(map(str, case.owner.tolist()))
+    card = card_of(case, policy, made.frame.columns, summary, seed=seed, recoded=recoded)
+    return Result(**parts, record=record, card=card)

@@ -1,0 +1,89 @@
+"""`Plan`: what a policy asks for, resolved and checked once: the method, and what a release must satisfy."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from shoal.coding import CodedTable
+from shoal.errors import InfeasibleError, LimitError, PolicyError
+from shoal.judging.case import Case
+from shoal.judging.models.feasibility import reasons_against
+from shoal.judging.models.requirements import Requirements
+from shoal.methods.alternatives import instead
+from shoal.methods.method import Method
+from shoal.methods.parts.on_parts import division_problems
+from shoal.policy import Policy
+from shoal.policy.privacy_checks import without_order
+from shoal.release import Release
+from shoal.release.render import Rendered
+from shoal.support.brief import Brief
+from shoal.support.run import Run
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Plan(Brief):
+    """A policy with its method and requirements, which are built once and serve every step of a run."""
+
+    policy: Policy
+    method: Method
+    requirements: Requirements
+    """In the order of the policy's sensitive columns, or of a table's; see `on`."""
+
+    @classmethod
+    def of(cls, policy: Policy) -> Plan:
+        """Resolve a policy. Raises PolicyError if its method cannot satisfy it, whatever the data."""
+        plan = cls.unchecked(policy)
+        method, requirements = plan.method, plan.requirements
+        method.check_suited(requirements, policy.names("sensitive"))
+        problems = []
+        if requirements.suppress == "cells":
+            from shoal.methods.cell_suppression import cells_problems
+
+            problems += cells_problems(method, requirements)
+        if policy.engine.name == "local":
+            problems += division_problems(method, policy.engine.division)
+        if problems:
+            raise PolicyError(problems)
+        return plan
+
+    @classmethod
+    def unchecked(cls, policy: Policy) -> Plan:
+        """Resolve a policy whose method need not suit it: trying it shows that."""
+        return cls(policy, policy.build_method(), policy.requirements())
+
+    def on(self, table: CodedTable) -> Plan:
+        """Return the plan for a table, whose sensitive columns may have another order.
+
+        Raises PolicyError if a model needs an order of values that have none.
+        """
+        if self.policy.names("sensitive") != tuple(attribute.name for attribute in table.sensitive):
+            return replace(self, requirements=self.policy.requirements(table.sensitive))
+        problems = without_order(self.policy.privacy, table.sensitive)
+        if problems:
+            raise PolicyError(problems)
+        return self
+
+    def check_feasible(self, table: CodedTable, run: Run) -> None:
+        """Raise InfeasibleError if no release of a table can satisfy the policy. Meanwhile kernels are prepared."""
+        requirements = self.requirements.in_table(table)
+        self.method.prepare(table, requirements, run)
+        # Rows of a block may be alike in values that other rows of the same people are not, if these can be followed.
+        limits = self.method.heeds_limits and not (table.followed and table.person is not None)
+        reasons = reasons_against(table, requirements, limits=limits)
+        if reasons:
+            raise InfeasibleError("\n".join(reasons))
+
+    @contextlib.contextmanager
+    def advising(self, table: CodedTable) -> Iterator[None]:
+        """Let a LimitError in the block say what to do instead."""
+        try:
+            yield
+        except LimitError as error:
+            advice = error.instead or instead(self.method, table, self.requirements.in_table(table))
+            raise LimitError(error.message, advice) from None
+
+    def judge(self, table: CodedTable, release: Release, shown: Rendered | None = None) -> Case:
+        """Return the case of a release: its rows as they are `shown`, or in memory as the method proposes them."""
+        return Case.made(self.policy, table, release, shown, requirements=self.requirements)
