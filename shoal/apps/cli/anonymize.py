@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import click
 
-from shoal.apps.cli import command_options
-from shoal.apps.cli.command_options import LOCAL, PATH, SOURCE, TARGET, chosen_policy, names_of
+from shoal.apps.cli import command_options, source_options
+from shoal.apps.cli.command_options import LOCAL, PATH, PolicyOptions, names_of
 from shoal.apps.cli.messages import say
+from shoal.apps.cli.source_options import TARGET, Data
 
 
 @click.command()
-@click.argument("data", type=SOURCE, required=False)
+@command_options.policy
 @click.option("-p", "--policy", "policy_file", type=PATH, help="The policy, a TOML file.")
 @click.option(
     "-o", "--output", type=TARGET, required=True, help="Where the release goes: a file or a database."
@@ -25,8 +25,7 @@ from shoal.apps.cli.messages import say
     shell_complete=names_of("methods"),
     help="Use this method instead of the policy's; auto: try all, and take the best.",
 )
-@command_options.table
-@command_options.query
+@source_options.data()
 @command_options.settings
 @command_options.quasi
 @command_options.sensitive
@@ -55,24 +54,12 @@ from shoal.apps.cli.messages import say
 @command_options.force
 @command_options.as_json
 def anonymize(
-    data: Any,
-    policy_file: Path | None,
+    policy: PolicyOptions,
+    data: Data,
     output: Any,
     output_table: str | None,
-    method: str | None,
-    table: str | None,
-    query: str | None,
-    settings: tuple[str, ...],
-    k: int | None,
-    record: Path | None,
-    cards: tuple[Path, ...],
-    codebooks: tuple[Path, ...],
-    keys: Path | None,
-    seed: int | None,
-    engine: str | None,
-    force: bool,
     as_json: bool,
-    **roles: Any,
+    **given: Any,
 ) -> None:
     """Turn DATA into a release that satisfies its policy, verify it, and write it.
 
@@ -80,20 +67,17 @@ def anonymize(
 
     Without a policy file: shoal anonymize data.csv -o out.csv --quasi age,zip --sensitive disease --k 5
     """
-    policy = chosen_policy(policy_file, command_options.with_engine(settings, engine), method, k, roles)
-    data = command_options.chosen_data(policy, data, table, query)
-    if policy.engine.name == LOCAL:
-        command_options.check_readable(data)
-        output = command_options.chosen_output(output, output_table)
+    asked = policy.read()
+    source = data.find(asked)
+    if asked.engine.name == LOCAL:
+        source_options.check_readable(source)
+        output = source_options.chosen_output(output, output_table)
 
     from shoal.apps.cli import terminal
     from shoal.pipeline.anonymize import anonymize_file
 
     with terminal.progress(quiet=as_json) as progress:
-        result = anonymize_file(
-            data, policy, output, record=record, cards=cards, codebooks=codebooks, keys=keys,
-            spare=[policy_file] if policy_file else [], seed=seed, force=force, progress=progress,
-        )  # fmt: skip
+        result = anonymize_file(source, asked, output, spare=policy.files, progress=progress, **given)
     if as_json:
         say(json.dumps({"output": str(output), **result.summary()}, indent=2))
     else:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from shoal.apps.cli import command_options
-from shoal.apps.cli.command_options import PATH, SOURCE
+from shoal.apps.cli import command_options, source_options
+from shoal.apps.cli.command_options import PATH, PolicyOptions
 from shoal.apps.cli.messages import say
+from shoal.apps.cli.source_options import Data
 
 if TYPE_CHECKING:
     from shoal.pipeline.assess import Assessment
@@ -20,9 +21,8 @@ TOLD = 10
 
 
 @click.command()
-@click.argument("data", type=SOURCE, required=False)
-@command_options.table
-@command_options.query
+@command_options.policy
+@source_options.data()
 @command_options.policy_file
 @command_options.settings
 @click.option("--size", type=click.IntRange(1), default=4, show_default=True,
@@ -36,11 +36,8 @@ TOLD = 10
 @command_options.force
 @command_options.as_json
 def assess(
-    data: Any,
-    table: str | None,
-    query: str | None,
-    policy_file: Path,
-    settings: tuple[str, ...],
+    policy: PolicyOptions,
+    data: Data,
     size: int,
     output: Path | None,
     force: bool,
@@ -50,19 +47,19 @@ def assess(
 
     How many rows are unique in the population, individual risk by survey weights, which few columns single people out.
     """
-    policy = command_options.policy_of(policy_file, settings)
-    data = command_options.chosen_data(policy, data, table, query)
-    command_options.check_readable(data)
+    asked = policy.read()
+    source = data.find(asked)
+    source_options.check_readable(source)
 
     from shoal import io
     from shoal.pipeline.assess import assess as assessed
     from shoal.policy.sources import inputs_of
 
     if output is not None:
-        own = {data: "the data", policy_file: "the policy"}
-        io.check_apart(inputs_of(policy) | own, [(output, "the risk of each row")])
+        own = {source: "the data", policy.path: "the policy"}
+        io.check_apart(inputs_of(asked) | own, [(output, "the risk of each row")])
         io.check_writable(output, force=force, table=False)
-    found = assessed(data, policy, size=size)
+    found = assessed(source, asked, size=size)
     if output is not None:
         with io.Outbox(force=force) as box:
             box.write_text(output, found.by_row.write_csv())

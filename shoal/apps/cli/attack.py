@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from shoal.apps.cli import command_options
-from shoal.apps.cli.command_options import PATH, SOURCE
+from shoal.apps.cli import command_options, source_options
+from shoal.apps.cli.command_options import PATH, PolicyOptions
 from shoal.apps.cli.messages import say
+from shoal.apps.cli.source_options import Earlier, ReceivedOptions
 from shoal.support.wording import number
 
 if TYPE_CHECKING:
@@ -18,17 +19,10 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("release", type=SOURCE)
-@command_options.release_table
-@command_options.release_query
-@command_options.original
-@command_options.original_table
-@command_options.original_query
+@command_options.policy
 @command_options.policy_file
-@command_options.second
-@command_options.second_table
-@command_options.suppressed_as
-@command_options.earlier
+@source_options.received(default_original=" [that of the policy]")
+@source_options.earlier
 @click.option(
     "--attack",
     "--name",
@@ -64,7 +58,6 @@ if TYPE_CHECKING:
     help="Count groups of people instead, such as household, if the policy names any.",
 )
 @command_options.settings
-@command_options.record
 @click.option(
     "-o",
     "--output",
@@ -74,17 +67,9 @@ if TYPE_CHECKING:
 @command_options.force
 @command_options.as_json
 def attack(
-    release: Any,
-    policy_file: Path,
-    earlier_releases: tuple[Any, ...],
-    earlier_originals: tuple[Any, ...],
-    earlier_records: tuple[Path, ...],
-    population: Path | None,
-    limit: int | None,
-    seconds: float | None,
-    knows: str | None,
-    group: str | None,
-    settings: tuple[str, ...],
+    policy: PolicyOptions,
+    received: ReceivedOptions,
+    earlier: Earlier,
     output: Path | None,
     force: bool,
     as_json: bool,
@@ -98,17 +83,15 @@ def attack(
     from shoal import io
     from shoal.policy.sources import inputs_of
 
-    policy = command_options.policy_of(policy_file, settings)
-    release, original, second = command_options.chosen_tables(policy, release, given)
-    command_options.check_readable(release, original, second, population)
-    earlier = command_options.chosen_earlier(earlier_releases, earlier_originals, earlier_records)
+    asked = policy.read()
+    subject = received.find(asked)
+    subject.check_readable()
+    source_options.check_readable(given["population"])
+    before = earlier.find()
     if output is not None:
-        others = (
-            *(release, original, second, population, policy_file, given["record"]),
-            *(*earlier_releases, *earlier_originals, *earlier_records),
-        )
+        others = (*subject.inputs, given["population"], policy.path, *earlier.inputs)
         io.check_apart(
-            inputs_of(policy) | {other: str(other) for other in others if other is not None},
+            inputs_of(asked) | {other: str(other) for other in others if other is not None},
             [(output, "the result")],
         )
         io.check_writable(output, force=force, table=False)
@@ -116,17 +99,15 @@ def attack(
     from shoal.apps.cli import terminal
     from shoal.pipeline.attack import attack as attempt
 
-    of_attack = {"limit": limit, "seconds": seconds, "knows": knows, "group": group}
+    of_attack = {option: given.pop(option) for option in ("limit", "seconds", "knows", "group")}
     with terminal.progress(quiet=as_json) as progress:
         found = attempt(
-            release,
-            policy,
-            original=original,
-            population=population,
-            second=second,
-            earlier=earlier or None,
+            subject.release,
+            asked,
+            earlier=before or None,
             options={option: value for option, value in of_attack.items() if value is not None},
             progress=progress,
+            **subject.keywords,
             **given,
         )
     if output is not None:

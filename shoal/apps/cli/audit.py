@@ -4,27 +4,19 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import click
 
-from shoal.apps.cli import command_options
-from shoal.apps.cli.command_options import LOCAL, PATH, SOURCE, chosen_policy, names_of
+from shoal.apps.cli import command_options, source_options
+from shoal.apps.cli.command_options import LOCAL, PATH, PolicyOptions, names_of
 from shoal.apps.cli.messages import say
+from shoal.apps.cli.source_options import ReceivedOptions
 
 
 @click.command()
-@click.argument("release", type=SOURCE)
+@command_options.policy
 @click.option("-p", "--policy", "policy_file", type=PATH, help="The policy to check it against.")
-@command_options.release_table
-@command_options.release_query
-@click.option("--original", type=SOURCE, help="The data that the release was made from.")
-@command_options.original_table
-@command_options.original_query
-@command_options.second
-@command_options.second_table
-@command_options.suppressed_as
-@command_options.record
+@source_options.received()
 @command_options.settings
 @command_options.quasi
 @command_options.sensitive
@@ -38,32 +30,21 @@ from shoal.apps.cli.messages import say
 @command_options.force
 @command_options.as_json
 def audit(
-    release: Any,
-    policy_file: Path | None,
-    suppressed_as: str | None,
-    record: Path | None,
-    settings: tuple[str, ...],
-    quasi: list[str],
-    sensitive: list[str],
-    person: list[str],
-    groups: dict[str, list[str]],
-    k: int | None,
+    policy: PolicyOptions,
+    received: ReceivedOptions,
     measures: tuple[str, ...],
     codebooks: tuple[Path, ...],
-    engine: str | None,
     force: bool,
     as_json: bool,
-    **given: Any,
 ) -> None:
     """Check a RELEASE, made by Shoal or by any other tool, from its rows.
 
     Exit code 5 if it violates its policy, 9 if something could not be checked.
     """
-    roles = {"quasi": quasi, "sensitive": sensitive, "person": person, "groups": groups}
-    policy = chosen_policy(policy_file, command_options.with_engine(settings, engine), None, k, roles)
-    release, original, second = command_options.chosen_tables(policy, release, given, original=False)
-    if policy.engine.name == LOCAL:
-        command_options.check_readable(release, original, second)
+    asked = policy.read()
+    subject = received.find(asked, with_original=False)
+    if asked.engine.name == LOCAL:
+        subject.check_readable()
 
     from dataclasses import replace
 
@@ -75,25 +56,18 @@ def audit(
     from shoal.release.received.read_record import read_record
     from shoal.release.verdict import exit_code
 
-    others = (original, second, policy_file, record, *inputs_of(policy))
-    check_codebooks(codebooks, release, others, force=force)
+    others = (*subject.inputs[1:], policy.path, *inputs_of(asked))
+    check_codebooks(codebooks, subject.release, others, force=force)
     with terminal.progress(quiet=as_json) as progress:
-        report = judge(
-            release,
-            policy,
-            original=original,
-            second=second,
-            suppressed_as=suppressed_as,
-            record=record,
-            measures=measures,
-            progress=progress,
-        )
-    own = publication_notes(read_record(record))
+        report = judge(subject.release, asked, measures=measures, progress=progress, **subject.keywords)
+    own = publication_notes(read_record(subject.record))
     report = replace(report, notes=(*own, *report.notes))
-    write_codebooks(codebooks, release, policy, second=second, for_publication=not own, force=force)
+    write_codebooks(
+        codebooks, subject.release, asked, second=subject.second, for_publication=not own, force=force
+    )
     if as_json:
         say(json.dumps(report.summary(), indent=2))
     else:
-        terminal.audit(report, release)
+        terminal.audit(report, subject.release)
     if not report.holds:
         raise click.exceptions.Exit(exit_code(report.holds))

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from shoal.apps.cli import command_options
-from shoal.apps.cli.command_options import PATH, SOURCE, listed
+from shoal.apps.cli import command_options, source_options
+from shoal.apps.cli.command_options import PATH, PolicyOptions, listed
 from shoal.apps.cli.messages import say
+from shoal.apps.cli.source_options import Data
 from shoal.errors import COMMAND_LINE, PolicyError, Problem
 
 if TYPE_CHECKING:
@@ -35,9 +36,8 @@ def _ks(_context: click.Context, _parameter: click.Parameter, text: str | None) 
 
 
 @click.command()
-@click.argument("data", type=SOURCE, required=False)
-@command_options.table
-@command_options.query
+@command_options.policy
+@source_options.data()
 @command_options.policy_file
 @click.option(
     "-o", "--output", type=PATH,
@@ -60,45 +60,24 @@ def _ks(_context: click.Context, _parameter: click.Parameter, text: str | None) 
 @command_options.settings
 @command_options.as_json
 def compare(
-    data: Any,
-    table: str | None,
-    query: str | None,
-    policy_file: Path,
-    output: Path | None,
-    methods: list[str],
-    ks: list[int],
-    sets: bool,
-    jobs: int,
-    seconds: float,
-    settings: tuple[str, ...],
-    as_json: bool,
+    policy: PolicyOptions, data: Data, output: Path | None, ks: list[int], as_json: bool, **given: Any
 ) -> None:
     """Try every method on DATA, attack and measure each release, and say which is best for the POLICY.
 
     Writes no release: make the best one with `shoal anonymize --method auto`, or with its name.
     """
-    if ks and any(setting.partition("=")[0].strip() == "privacy.k" for setting in settings):
+    if ks and any(setting.partition("=")[0].strip() == "privacy.k" for setting in policy.settings):
         problem = Problem("--k", "says which k to try, and --set privacy.k sets another", "give one of them")
         raise PolicyError([problem], where=COMMAND_LINE)
-    policy = command_options.policy_of(policy_file, settings)
-    data = command_options.chosen_data(policy, data, table, query)
-    command_options.check_readable(data)
+    asked = policy.read()
+    source = data.find(asked)
+    source_options.check_readable(source)
 
     from shoal.apps.cli import terminal
     from shoal.pipeline.comparison.compare import compare as tried
 
     with terminal.progress(quiet=as_json) as progress:
-        found = tried(
-            data,
-            policy,
-            methods=methods,
-            ks=ks,
-            sets=sets,
-            jobs=jobs,
-            seconds=seconds,
-            folder=output,
-            progress=progress,
-        )
+        found = tried(source, asked, ks=ks, folder=output, progress=progress, **given)
     if as_json:
         say(json.dumps(found.to_json(), indent=2))
     else:

@@ -8,20 +8,16 @@ from typing import Any
 
 import click
 
-from shoal.apps.cli import command_options
-from shoal.apps.cli.command_options import PATH, SOURCE
+from shoal.apps.cli import command_options, source_options
+from shoal.apps.cli.command_options import PATH, PolicyOptions
 from shoal.apps.cli.messages import say
+from shoal.apps.cli.source_options import SOURCE, ReceivedOptions
 
 
 @click.command()
-@click.argument("release", type=PATH, required=False)
+@command_options.policy
 @click.option("-p", "--policy", "policy_file", type=PATH, help="The policy of the release.")
-@click.option("--original", type=SOURCE, help="The data that the release was made from.")
-@command_options.original_table
-@command_options.original_query
-@command_options.second
-@command_options.suppressed_as
-@command_options.record
+@source_options.received(file=True)
 @click.option(
     "-o", "--output", type=PATH, help="The folder of the pack; a zip of the same name lies beside it."
 )
@@ -48,14 +44,10 @@ from shoal.apps.cli.messages import say
 @command_options.force
 @command_options.as_json
 def evidence(
-    release: Path | None,
-    policy_file: Path | None,
+    policy: PolicyOptions,
+    received: ReceivedOptions,
     output: Path | None,
     check: Path | None,
-    signers: Path | None,
-    population: Any,
-    earlier: Path | None,
-    settings: tuple[str, ...],
     force: bool,
     as_json: bool,
     **given: Any,
@@ -65,32 +57,26 @@ def evidence(
     Or check such a pack with --check. Exit code 5 if the release violates its policy, or if the
     pack was changed; 9 if something could not be checked.
     """
+    of_check = {name: given.pop(name) for name in ("population", "earlier", "signers")}
     if check is not None:
-        if any(one is not None for one in (release, output, given["sign"], policy_file)):
+        if any(one is not None for one in (received.release, output, given["sign"], policy.path)):
             raise click.UsageError("--check takes only a pack: leave out RELEASE, -p, -o and --sign")
-        _check(
-            check,
-            as_json,
-            original=given["original"],
-            population=population,
-            earlier=earlier,
-            signers=signers,
-        )
+        _check(check, as_json, original=received.original, **of_check)
         return
-    needed = {"RELEASE": release, "-p POLICY": policy_file, "-o FOLDER": output}
-    if release is None or policy_file is None or output is None:
+    needed = {"RELEASE": received.release, "-p POLICY": policy.path, "-o FOLDER": output}
+    if received.release is None or policy.path is None or output is None:
         missing = ", ".join(name for name, one in needed.items() if one is None)
         raise click.UsageError(f"give {missing}; or --check PACK to check one")
-    for name, one, instead in (
-        ("population", population, "for a new pack, the policy names it"),
-        ("earlier", earlier, "for a new pack, the policy names them"),
-        ("signers", signers, "to sign a pack, give --sign KEY"),
+    for name, instead in (
+        ("population", "for a new pack, the policy names it"),
+        ("earlier", "for a new pack, the policy names them"),
+        ("signers", "to sign a pack, give --sign KEY"),
     ):
-        if one is not None:
+        if of_check[name] is not None:
             raise click.UsageError(f"--{name} goes with --check; {instead}")
-    policy = command_options.policy_of(policy_file, settings)
-    _, original, second = command_options.chosen_tables(policy, release, given)
-    command_options.check_readable(release, original, second)
+    asked = policy.read()
+    subject = received.find(asked)
+    subject.check_readable()
 
     from shoal.apps.cli import terminal
     from shoal.documents.evidence.pack import evidence as write
@@ -98,13 +84,12 @@ def evidence(
 
     with terminal.progress(quiet=as_json) as progress:
         made = write(
-            release,
-            policy,
-            original=original,
+            subject.release,
+            asked,
             output=output,
-            second=second,
             force=force,
             progress=progress,
+            **subject.keywords,
             **given,
         )
     if as_json:

@@ -10,9 +10,10 @@ from typing import Any
 
 import click
 
-from shoal.apps.cli import command_options
-from shoal.apps.cli.command_options import PATH, SOURCE
+from shoal.apps.cli import command_options, source_options
+from shoal.apps.cli.command_options import PATH
 from shoal.apps.cli.messages import say
+from shoal.apps.cli.source_options import Data
 from shoal.errors import COMMAND_LINE, PolicyError, Problem, did_you_mean
 
 
@@ -31,9 +32,7 @@ LIST = "list"
 
 
 @click.command()
-@click.argument("data", type=SOURCE)
-@command_options.table
-@command_options.query
+@source_options.data(required=True)
 @click.option("-o", "--output", type=PATH, help="Where the policy goes [DATA's name.toml].")
 @click.option("--set", "settings", multiple=True, metavar="PATH=VALUE",
               help="How to read DATA: data.encoding=latin-1.")  # fmt: skip
@@ -49,9 +48,7 @@ LIST = "list"
 @command_options.force
 @command_options.as_json
 def init(
-    data: Any,
-    table: str | None,
-    query: str | None,
+    data: Data,
     output: Path | None,
     settings: tuple[str, ...],
     template: str | None,
@@ -66,20 +63,20 @@ def init(
     from shoal.policy.suggestions import look_at
 
     small = _template(template, small_areas)
-    data = command_options.chosen_source(data, table, query)
-    command_options.check_readable(data)
+    source = data.find()
+    source_options.check_readable(source)
     # A policy about a source that is not a file goes into the current folder.
-    output = output or (data if isinstance(data, Path) else Path(_named(table))).with_suffix(".toml")
-    io.check_apart({data: "the data", small_areas: "the list of small areas"}, [(output, "the policy")])
+    output = output or (source if isinstance(source, Path) else Path(_named(data.table))).with_suffix(".toml")
+    io.check_apart({source: "the data", small_areas: "the list of small areas"}, [(output, "the policy")])
     io.check_writable(output, force=force, table=False)
-    suggestion = look_at(io.read(data, reading_options(settings)))
+    suggestion = look_at(io.read(source, reading_options(settings)))
     if template is not None:
         suggestion = suggestion.templated(template, small)
     if "source" in suggestion.data:
         named = {"source": _from(output, suggestion.data["source"])}
         suggestion = dataclasses.replace(suggestion, data={**suggestion.data, **named})
     io.write_text(output, suggestion.to_toml(), force=force, private=False)
-    left_out = _options_left_out(data)
+    left_out = _options_left_out(source)
     if left_out:
         say(
             f"note: the policy does not contain the options {', '.join(left_out)} of the address: policies may come "
@@ -89,7 +86,7 @@ def init(
     if as_json:
         say(json.dumps({"policy": str(output), **suggestion.summary()}, indent=2))
     else:
-        terminal.suggestion(suggestion, data, output)
+        terminal.suggestion(suggestion, source, output)
 
 
 def _template(name: str | None, small_areas: Path | None) -> tuple[str, ...] | None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from shoal.apps.cli import command_options
-from shoal.apps.cli.command_options import PATH
+from shoal.apps.cli.command_options import PATH, PolicyOptions
 from shoal.apps.cli.messages import say
 from shoal.errors import DataError
 from shoal.support.wording import number
@@ -24,7 +24,39 @@ def network() -> None:
     """Social networks: publish clusters of people with similar attributes and similar contacts."""
 
 
+@dataclass(frozen=True)
+class NetworkOptions:
+    """A network as the command line names it: two tables, or a file of GraphML."""
+
+    nodes: Path | None
+    edges: Path | None
+    graph: Path | None
+    id_column: str | None
+    ends: tuple[str, str] | None
+
+    @property
+    def keywords(self) -> dict[str, Any]:
+        """How the tables are read."""
+        return {"id": self.id_column, "ends": self.ends or None}
+
+    def find(self) -> tuple[Path, Path | None] | None:
+        """Return the table of nodes and that of edges, or one file for both; None if no network is named."""
+        if self.graph is not None:
+            if self.nodes is not None or self.edges is not None:
+                raise DataError(
+                    "--graph has nodes and edges of its own: give it alone, or --nodes and --edges"
+                )
+            return self.graph, None
+        if self.nodes is None and self.edges is None:
+            return None
+        if self.nodes is None or self.edges is None:
+            missing = "nodes" if self.nodes is None else "edges"
+            raise DataError(f"--{missing} is missing: a network is two tables")
+        return self.nodes, self.edges
+
+
 _source = command_options.stacked(
+    command_options.gather("source", NetworkOptions, *NetworkOptions.__dataclass_fields__),
     click.option("--nodes", type=PATH, help="The node table: one row per person."),
     click.option("--edges", type=PATH, help="The edge table: two columns of names of nodes."),
     click.option("--graph", type=PATH, help="A GraphML file instead of two tables."),
@@ -43,6 +75,7 @@ _kind = click.option("--format", "kind", type=click.Choice(["csv", "tsv", "parqu
 
 
 @network.command()
+@command_options.policy
 @_source
 @command_options.policy_file
 @click.option("-o", "--output", type=PATH, required=True, help="The folder where the masked network goes.")
@@ -62,23 +95,7 @@ _kind = click.option("--format", "kind", type=click.Choice(["csv", "tsv", "parqu
 @command_options.force
 @command_options.as_json
 def anonymize(
-    nodes: Path | None,
-    edges: Path | None,
-    graph: Path | None,
-    id_column: str | None,
-    ends: tuple[str, str] | None,
-    policy_file: Path,
-    output: Path,
-    alpha: float,
-    samples: int,
-    record: Path | None,
-    report: Path | None,
-    cards: tuple[Path, ...],
-    kind: str,
-    settings: tuple[str, ...],
-    seed: int | None,
-    force: bool,
-    as_json: bool,
+    policy: PolicyOptions, source: NetworkOptions, output: Path, as_json: bool, **given: Any
 ) -> None:
     """Turn a network into a masked network that satisfies its policy, verify it, and write it.
 
@@ -87,15 +104,15 @@ def anonymize(
     from shoal.apps.cli import terminal
     from shoal.network.anonymize_network import anonymize_network_files
 
-    source = _given(nodes, edges, graph)
-    if source is None:
+    tables = source.find()
+    if tables is None:
         raise DataError("name the network: --nodes and --edges, or --graph")
-    policy = command_options.policy_of(policy_file, settings)
+    nodes, edges = tables
+    asked = policy.read()
     with terminal.progress(quiet=as_json) as progress:
         result = anonymize_network_files(
-            *source, policy, output, kind=kind, record=record, report=report, cards=cards, spare=[policy_file],
-            force=force, id=id_column, ends=ends or None, alpha=alpha, samples=samples, seed=seed, progress=progress,
-        )  # fmt: skip
+            nodes, edges, asked, output, spare=policy.files, progress=progress, **source.keywords, **given
+        )
     if as_json:
         say(json.dumps({"output": str(output), **result.summary()}, indent=2))
     else:
@@ -104,21 +121,12 @@ def anonymize(
 
 @network.command()
 @click.argument("folder", metavar="FOLDER", type=PATH)
+@command_options.policy
 @_source
 @command_options.policy_file
 @command_options.settings
 @command_options.as_json
-def audit(
-    folder: Path,
-    nodes: Path | None,
-    edges: Path | None,
-    graph: Path | None,
-    id_column: str | None,
-    ends: tuple[str, str] | None,
-    policy_file: Path,
-    settings: tuple[str, ...],
-    as_json: bool,
-) -> None:
+def audit(folder: Path, policy: PolicyOptions, source: NetworkOptions, as_json: bool) -> None:
     """Audit the masked network in FOLDER from its tables, and attack it if the original is given.
 
     A graph that another tool published is audited as well: FOLDER is then its GraphML file, or a folder with a table of
@@ -130,18 +138,10 @@ def audit(
     from shoal.network.judge_network import audit_network
     from shoal.release.verdict import exit_code
 
-    source = _given(nodes, edges, graph) or (None, None)
-    policy = command_options.policy_of(policy_file, settings)
+    nodes, edges = source.find() or (None, None)
+    asked = policy.read()
     with terminal.progress(quiet=as_json) as progress:
-        report = audit_network(
-            folder,
-            policy,
-            nodes=source[0],
-            edges=source[1],
-            id=id_column,
-            ends=ends or None,
-            progress=progress,
-        )
+        report = audit_network(folder, asked, nodes=nodes, edges=edges, progress=progress, **source.keywords)
     if as_json:
         say(json.dumps(report.summary(), indent=2))
     else:
@@ -174,18 +174,6 @@ def sample(folder: Path, output: Path, kind: str, seed: int | None, force: bool,
     else:
         for path in written:
             say(f"wrote {path}")
-
-
-def _given(nodes: Path | None, edges: Path | None, graph: Path | None) -> tuple[Path, Path | None] | None:
-    if graph is not None:
-        if nodes is not None or edges is not None:
-            raise DataError("--graph has nodes and edges of its own: give it alone, or --nodes and --edges")
-        return graph, None
-    if nodes is None and edges is None:
-        return None
-    if nodes is None or edges is None:
-        raise DataError(f"--{'nodes' if nodes is None else 'edges'} is missing: a network is two tables")
-    return nodes, edges
 
 
 def _show(report: NetworkAudit, place: Path) -> None:

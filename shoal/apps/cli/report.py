@@ -8,27 +8,20 @@ from typing import Any
 
 import click
 
-from shoal.apps.cli import command_options
-from shoal.apps.cli.command_options import PATH, SOURCE
+from shoal.apps.cli import command_options, source_options
+from shoal.apps.cli.command_options import PATH, PolicyOptions
 from shoal.apps.cli.messages import say
+from shoal.apps.cli.source_options import Data, ReceivedOptions
 
 
 @click.command()
-@click.argument("release", type=SOURCE)
-@command_options.release_table
-@command_options.release_query
-@command_options.original
-@command_options.original_table
-@command_options.original_query
+@command_options.policy
 @command_options.policy_file
-@command_options.second
-@command_options.second_table
-@command_options.suppressed_as
+@source_options.received(default_original=" [that of the policy]")
 @click.option("-o", "--output", type=PATH, help="Where the page goes (.html).")
 @click.option(
     "--pdf", type=PATH, help="Print it to a PDF file as well, if Chromium, Chrome or Edge is installed."
 )
-@command_options.record
 @click.option(
     "--comparison",
     type=PATH,
@@ -49,13 +42,10 @@ from shoal.apps.cli.messages import say
 @command_options.force
 @command_options.as_json
 def report(
-    release: Any,
-    policy_file: Path,
+    policy: PolicyOptions,
+    received: ReceivedOptions,
     output: Path | None,
     pdf: Path | None,
-    edition: str | None,
-    codebooks: tuple[Path, ...],
-    settings: tuple[str, ...],
     force: bool,
     as_json: bool,
     **given: Any,
@@ -68,9 +58,10 @@ def report(
 
     if output is None and pdf is None:
         raise click.UsageError("give -o FILE.html, --pdf FILE.pdf, or both")
-    policy = command_options.policy_of(policy_file, settings)
-    release, original, second = command_options.chosen_tables(policy, release, given)
-    command_options.check_readable(release, original, second)
+    asked = policy.read()
+    subject = received.find(asked)
+    subject.check_readable()
+    codebooks = given.pop("codebooks")
 
     from shoal.apps.cli import terminal
     from shoal.documents.codebook.describe import check_codebooks, write_codebooks
@@ -80,13 +71,11 @@ def report(
     from shoal.release.two_tables import second_path
     from shoal.release.verdict import exit_code, in_words
 
-    named = inputs_of(policy)
+    named = inputs_of(asked)
     others = (
-        release,
-        second or second_path(release),
-        original,
-        policy_file,
-        given["record"],
+        *subject.inputs,
+        subject.second or second_path(subject.release),
+        policy.path,
         given["comparison"],
     )
     outputs = [(output, "the report"), (pdf, "the PDF")]
@@ -94,21 +83,22 @@ def report(
     for target, _ in outputs:
         if target is not None:
             io.check_writable(target, force=force, table=False)
-    check_codebooks(codebooks, release, (*others[1:], *named, output, pdf), force=force)
+    check_codebooks(codebooks, subject.release, (*others[1:], *named, output, pdf), force=force)
     if pdf is not None:
         check_browser()
     with terminal.progress(quiet=as_json) as progress:
         made = write(
-            release,
-            policy,
-            original=original,
-            second=second,
-            edition="private" if edition == "private" else "public",
+            subject.release,
+            asked,
+            edition="private" if given.pop("edition") == "private" else "public",
             progress=progress,
+            **subject.keywords,
             **given,
         )
     may = not made.subject.seeded
-    write_codebooks(codebooks, release, policy, second=second, for_publication=may, force=force)
+    write_codebooks(
+        codebooks, subject.release, asked, second=subject.second, for_publication=may, force=force
+    )
     with io.Outbox(force=force) as box:
         if output is not None:
             box.write_text(output, made.html, private=made.private)
@@ -135,9 +125,8 @@ def report(
 
 
 @click.command()
-@click.argument("data", type=SOURCE, required=False)
-@command_options.table
-@command_options.query
+@command_options.policy
+@source_options.data()
 @command_options.policy_file
 @command_options.settings
 @click.option(
@@ -151,30 +140,21 @@ def report(
     "--seed", type=click.IntRange(0), help="Make the random choices, and so the answer, repeatable."
 )
 @command_options.as_json
-def explain(
-    data: Any,
-    table: str | None,
-    query: str | None,
-    policy_file: Path,
-    settings: tuple[str, ...],
-    seconds: float,
-    seed: int | None,
-    as_json: bool,
-) -> None:
+def explain(policy: PolicyOptions, data: Data, seconds: float, seed: int | None, as_json: bool) -> None:
     """Say what each requirement of the POLICY costs on DATA, and which change would help most.
 
     Shoal makes one release after another, each with one requirement relaxed, and writes none. Exit code 4 if no
     release satisfies the policy as it is.
     """
-    policy = command_options.policy_of(policy_file, settings)
-    data = command_options.chosen_data(policy, data, table, query)
-    command_options.check_readable(data)
+    asked = policy.read()
+    source = data.find(asked)
+    source_options.check_readable(source)
 
     from shoal.apps.cli import terminal
     from shoal.pipeline.explanation.explain import explain as find_out
 
     with terminal.progress(quiet=as_json) as progress:
-        found = find_out(data, policy, seconds=seconds, seed=seed, progress=progress)
+        found = find_out(source, asked, seconds=seconds, seed=seed, progress=progress)
     say(json.dumps(found.summary(), indent=2) if as_json else str(found))
     if not found.feasible:
         raise click.exceptions.Exit(4)

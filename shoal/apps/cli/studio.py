@@ -6,33 +6,30 @@ import os
 import stat
 import sys
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
 
 import click
 
-from shoal.apps.cli import command_options
-from shoal.apps.cli.command_options import PATH, SOURCE
+from shoal.apps.cli import source_options
+from shoal.apps.cli.command_options import PATH
 from shoal.apps.cli.messages import say
+from shoal.apps.cli.source_options import Data
 from shoal.errors import ShoalError
 
 
 @click.command()
-@click.argument("data", type=SOURCE, required=False)
-@command_options.table
-@command_options.query
+@source_options.data()
 @click.option("-p", "--policy", "policy_file", type=PATH, help="Open the table with this policy.")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Use this port [a free one].")
 @click.option("--no-browser", is_flag=True, help="Print the link, and open no browser.")
-def studio(
-    data: Any, table: str | None, query: str | None, policy_file: Path | None, port: int, no_browser: bool
-) -> None:
+def studio(data: Data, policy_file: Path | None, port: int, no_browser: bool) -> None:
     """Open Shoal in the browser, on this machine alone; with DATA, open this table.
 
     The link works once, in one browser. Ctrl-C ends Studio with its jobs and temporary files.
     """
-    data = command_options.chosen_source(data, table, query)
-    command_options.check_readable(data)
-    if policy_file is not None and data is None:
+    source = data.find()
+    source_options.check_readable(source)
+    if policy_file is not None and source is None:
         raise click.UsageError("give the table, too: shoal studio DATA -p POLICY")
     try:
         from shoal.apps.studio.server import Studio
@@ -45,7 +42,7 @@ def studio(
     from shoal.support.machine.shutdown import journal
 
     opened = Studio(port)
-    opened.open(data, policy_file)
+    opened.open(source, policy_file)
     journal.keep("Studio has ended with its jobs; its temporary files are removed")
 
     def ready() -> None:
