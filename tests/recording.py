@@ -54,7 +54,7 @@ def watch() -> None:
                 facts = seen[f"{module.rpartition('.')[2]}.{kernel.py_func.__name__}"]
                 facts["types"].add(types_text(kernel.typeof_pyval(one) for one in given))
                 # Models and unusual options are not the method's own.
-                if at_work and not caller.startswith(f"{HOME}/models/") and all(map(_usual, at_work)):
+                if at_work and not caller.startswith(f"{HOME}/judging/models/") and all(map(_usual, at_work)):
                     facts["methods"] |= {method.name for method in at_work}
             else:
                 kernel._reset_overloads()

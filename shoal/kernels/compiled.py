@@ -29,13 +29,13 @@ import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import llvmlite.binding
 import numba
 from numba.core import config, types
-from numba.core.caching import NullCache, _Cache
-from numba.core.compiler import CompileResult
+from numba.core.caching import CompileResultCacheImpl, NullCache
 from numba.core.environment import Environment
 from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
@@ -137,7 +137,7 @@ def stamp(file: Path) -> str:
     return whole.hexdigest()
 
 
-class KernelCache(_Cache):
+class KernelCache(NullCache):
     """The compiled forms of one kernel: a file per signature, kind of processor, version and stamp.
 
     The name of a file is a digest of all that its content depends on. It is written under another name and moved, so
@@ -150,51 +150,27 @@ class KernelCache(_Cache):
         self._name = f"{file.stem}.{function.__name__}"
         self._stamp = stamp(file)
         self._locked: dict[Path, int] = {}
-        self._enabled = True
-
-    @property
-    def cache_path(self) -> str:
-        """The folder of compiled kernels."""
-        return str(self._folder)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return what was compiled before for this signature; else None, and others wait until it is saved."""
-        if not self._enabled:
-            return None
-        path, *built = self._places(sig, target_context.codegen())
-        payload = next(filter(None, map(_load, (path, *built))), None)
-        if payload is None:
-            self._lock(path)
-            payload = _load(path)
-            if payload is None:
-                return None
-            self._unlock(path)
-        # Memory is all that compiled code needs of numba. Its tables for typing and lowering, which numba's own cache
-        # loads here, take half a second.
-        rtsys.initialize(target_context)
-        *parts, own, foreign = payload
-        for name, constants in foreign:
-            made = Environment({})
-            made.consts[:] = constants
-            made.env_name = name
-            Environment._memo[name] = made
-            own = (*own, made)
-        return CompileResult._rebuild(target_context, *parts, own)
+        places = self._places(sig, target_context.codegen())
+        found = next((one for path in places if (one := _load(path, target_context))), None)
+        if found is None:
+            self._lock(places[0])
+            found = _load(places[0], target_context)
+            if found is not None:
+                self._unlock(places[0])
+        return found
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep what was compiled for this signature."""
-        if not self._enabled:
-            return
         path = self.path(sig, data.codegen)
         # A full disk, or a folder that was removed meanwhile, costs the next process time and nothing else.
         with contextlib.suppress(OSError):
             if not data.library.has_dynamic_globals:  # else it holds addresses of this process
                 path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
                 self._drop_unused()
-                *parts, environments = data._reduce()
-                own = [made for made in environments if not _of_numba(made)]
-                foreign = [(made.env_name, made.consts) for made in environments if _of_numba(made)]
-                write_trusted(path, dumps((*parts, own, foreign)))
+                write_trusted(path, _dump(data))
         self._unlock(path)
 
     def has(self, sig: Any, codegen: Any) -> bool:
@@ -218,19 +194,6 @@ class KernelCache(_Cache):
         given, _ = normalize_signature(sig)
         facts = (self._name, self._stamp, str(given), target, versions, options)
         return f"{self._name}-{hashlib.sha256(repr(facts).encode()).hexdigest()[:32]}.nbc"
-
-    def enable(self) -> None:
-        """Use the cache."""
-        self._enabled = True
-
-    def disable(self) -> None:
-        """Neither load nor save."""
-        self._enabled = False
-
-    def flush(self) -> None:
-        """Remove all compiled forms of this kernel."""
-        for path in self._folder.glob(f"{self._name}-*.nbc"):
-            path.unlink(missing_ok=True)
 
     def _lock(self, path: Path) -> None:
         """Let other processes wait for what this one compiles; the lock ends with the process.
@@ -267,13 +230,32 @@ def _has_level() -> bool:
     return not config.CPU_NAME and all(found.get(name) for name in _FEATURES)
 
 
-def _of_numba(environment: Any) -> bool:
-    """Whether constants belong to a function of numba itself. To load its module takes longer than to load a kernel,
-    and compiled code needs only the constants.
+def _dump(compiled: Any) -> bytes:
+    """Write what numba has compiled.
+
+    The constants of numba's own functions are kept by name: to load the modules of these functions takes longer than
+    to load a kernel, and compiled code needs only the constants.
     """
-    return str(environment.globals.get("__name__", "")).startswith("numba.")
+    *parts, environments = CompileResultCacheImpl.reduce(None, compiled)
+    foreign = [one for one in environments if str(one.globals.get("__name__")).startswith("numba.")]
+    own = [one for one in environments if one not in foreign]
+    return dumps((*parts, own, [(one.env_name, one.consts) for one in foreign]))
 
 
-def _load(path: Path) -> Any:
+def _load(path: Path, target_context: Any) -> Any:
+    """Return what `_dump` wrote, ready to run; None if the file is missing, damaged, not trusted or of no use."""
     content = read_trusted(path)
-    return None if content is None else pickle.loads(content)
+    if content is None:
+        return None
+    # Memory is all that compiled code needs of numba. Its tables for typing and lowering, which numba's own cache loads
+    # here, take half a second.
+    rtsys.initialize(target_context)
+    try:
+        *parts, own, foreign = pickle.loads(content)
+        for name, constants in foreign:
+            one = Environment.from_fndesc(SimpleNamespace(env_name=name, lookup_globals=dict))
+            one.consts[:] = one.consts or constants  # this process may have it already
+            own.append(one)
+        return CompileResultCacheImpl.rebuild(None, target_context, (*parts, own))
+    except Exception:  # whatever it is, to compile the kernel helps
+        return None

@@ -149,6 +149,16 @@ def test_a_damaged_file_is_compiled_again(tmp_path):
     assert ask(here, NUMBA_CACHE_DIR=str(cache)) == [[7, 4], [0, 1]]
 
 
+@pytest.mark.parametrize("content", [b"no pickle", pickle.dumps(None), pickle.dumps(tuple(range(10)))])
+def test_a_whole_file_that_cannot_be_loaded_is_compiled_again(tmp_path, content):
+    here, cache = package(tmp_path / "here"), tmp_path / "cache"
+    ask(here, NUMBA_CACHE_DIR=str(cache))
+    (file,) = (cache / "shoal").glob("near.result-*.nbc")
+    write_trusted(file, content)
+    assert ask(here, NUMBA_CACHE_DIR=str(cache)) == [[7, 4], [0, 1]]
+    assert ask(here, NUMBA_CACHE_DIR=str(cache)) == [[7, 4], [1, 1]]
+
+
 class Planted:
     """An object that runs code when it is loaded."""
 
