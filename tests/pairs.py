@@ -378,7 +378,7 @@ def moved(one: Pair, source: Any, made: shoal.Result, random: np.random.Generato
     if nobody can. Somebody else keeps the value that they leave, so that published rows have the same values as before.
     """
     release = made.release
-    if release.shown_from is not None or made.method == "microaggregation":
+    if release.layout.in_buckets or made.method == "microaggregation":
         return None  # rows show other rows' values, or means
     policy = shoal.Policy.from_dict(one.policy)
     table = encode_whole(read(policy.source(source), policy.read_options()), policy, None)
@@ -443,13 +443,13 @@ def _meaning(source: Any, policy: shoal.Policy, release: Any) -> dict[str, Any]:
     regions = release.region_of[rows]
     found: dict[str, Any] = {
         "regions": _numbered(regions),
-        "buckets": None if release.bucket_of is None else _numbered(release.bucket_of[rows]),
-        "together": release.together,
+        "buckets": _numbered(release.layout.bucket_of[rows]) if release.layout.in_buckets else None,
+        "together": release.layout.shuffling.together,
     }
     place = np.full(table.rows, -1)
     place[rows] = np.arange(len(rows))
-    if release.shown_from is not None:
-        found["from"] = place[release.shown_from[rows]]
+    if release.layout.in_buckets:
+        found["from"] = place[release.layout.shown_from[rows]]
     for j, attribute in enumerate(table.attributes):
         codes, hierarchy = table.column(j)[rows].astype(np.int64), attribute.hierarchy
         low, high = release.low[regions, j], release.high[regions, j]

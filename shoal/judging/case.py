@@ -442,7 +442,7 @@ class Case(Evidence):
     def following(self) -> tuple[str, ...]:
         """What a reader should know about rows that can be followed by pseudonyms. All of it is public."""
         published = self.published
-        groups = published.class_of if published.bucket_of is None else published.bucket_of
+        groups = published.part_of
         people = self.policy.people
         names = [name for name in self.policy.pseudonyms if name in self.sheet.columns and name not in people]
         told = [followed(self.sheet[name], groups).words() for name in names]

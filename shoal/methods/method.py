@@ -12,11 +12,10 @@ from shoal.errors import PolicyError, Problem
 from shoal.judging.models import Model
 from shoal.judging.models.requirements import Requirements
 from shoal.release import Release
+from shoal.release.layout import Shuffling
 from shoal.release.published import Published
 from shoal.support.run import Run
 from shoal.support.wording import either
-
-Shuffled = tuple[tuple[tuple[int, ...], ...] | None, tuple[int, ...] | None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -191,9 +190,9 @@ class Method(ABC):
         with a proof that there is none, whatever the method.
         """
 
-    def shuffled_together(self, table: CodedTable | Published) -> Shuffled:
-        """Return which columns this method shuffles as a unit, for reading a release back from a file: `together`
-        and `sensitive_in` of `Release`. An adversary knows the method, so this is not secret. The columns of the
-        release are enough, unless they are grouped by what the table holds.
+    def shuffled_together(self, table: CodedTable | Published) -> Shuffling:
+        """Return which columns this method shuffles as a unit, for reading a release back from a file. An
+        adversary knows the method, so this is not secret. The columns of the release are enough, unless they are
+        grouped by what the table holds.
         """
-        return None, None
+        return Shuffling()

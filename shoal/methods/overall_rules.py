@@ -176,8 +176,8 @@ class _Joining:
         """Join classes until the rules hold; None if they do not, or if this release cannot be changed."""
         if not (release.region_of >= 0).any():
             return None
-        plain = release.levels is None and release.sets is None and release.bucket_of is None
-        plain &= release.shown_from is None and not release.relocated and not release.apart
+        plain = release.levels is None and release.sets is None
+        plain &= not release.layout.in_buckets and not release.relocated
         class_of, low, high = _alike(release)
         sizes = self._sizes(class_of, len(low))
         if self._hold(sizes, low, high, lists=release.sets is not None):

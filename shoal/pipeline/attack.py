@@ -113,7 +113,7 @@ def setting_of(case: Case, evidence: Evidence) -> Setting:
         population=case.table is not None and case.table.population is not None,
         owners=evidence.owner is not None,
         intact=evidence.published.rows_intact,
-        in_buckets=evidence.published.bucket_of is not None,
+        in_buckets=evidence.published.in_buckets,
         empty=not evidence.published.rows,
         earlier=case.table is not None and case.table.earlier is not None,
         people=several,

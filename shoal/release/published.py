@@ -12,6 +12,7 @@ from shoal.coding.groups import Groups, group
 from shoal.coding.table import counted
 from shoal.errors import DataError
 from shoal.release import ValueSets
+from shoal.release.layout import CLASSES, Buckets, Classes
 from shoal.support.arrays import BoolVector, IntMatrix, IntVector, LongVector
 from shoal.support.brief import Brief
 
@@ -50,15 +51,8 @@ class Published(Brief):
     """Rows of the original that are not published."""
     sets: ValueSets | None = None
     """Value sets, by class, if the release shows sets."""
-    bucket_of: IntVector | None = None
-    """Published row -> bucket, if the release shows buckets."""
-    texts: IntMatrix | None = None
-    """``[classes, quasi-identifiers]`` the number of each cell's text, if the release shows buckets."""
-    together: tuple[tuple[int, ...], ...] | None = None
-    """Which quasi-identifiers were shuffled as a unit within buckets; None if unknown, or each by itself."""
-    sensitive_in: tuple[int, ...] | None = None
-    """Per sensitive column, which of `together` it was shuffled with, -1 for none; None if with none of them."""
-
+    layout: Classes | Buckets = CLASSES
+    """Whether rows show the values of one person each, or values were shuffled within buckets."""
     beyond_limits: tuple[tuple[int, int], ...] = ()
     """Per quasi-identifier, how many cells are above its generalization limit, and how many are not in its hierarchy,
     so that nobody can tell; empty if the cells were not read from text."""
@@ -107,9 +101,19 @@ class Published(Brief):
         return len(self.sizes)
 
     @property
+    def in_buckets(self) -> bool:
+        """Values were shuffled within buckets."""
+        return self.layout.in_buckets
+
+    @property
+    def part_of(self) -> IntVector:
+        """Published row -> bucket, if the release shows buckets, else its class."""
+        return self.layout.bucket_of if self.in_buckets else self.class_of
+
+    @property
     def buckets(self) -> int | None:
         """Number of buckets; None if the release shows none. Rows of a bucket may have different quasi-identifiers."""
-        return None if self.bucket_of is None else len(self.part_sizes)
+        return len(self.part_sizes) if self.in_buckets else None
 
     @cached_property
     def part_sizes(self) -> LongVector:
@@ -118,21 +122,19 @@ class Published(Brief):
         Rows whose columns were shuffled form other classes after every shuffle, so a figure about their sizes would say
         nothing about the release.
         """
-        if self.bucket_of is None:
+        if not self.in_buckets:
             return self.sizes
-        return np.unique(self.bucket_of, return_counts=True)[1].astype(np.int64)
+        return np.unique(self.part_of, return_counts=True)[1].astype(np.int64)
 
     @property
     def told_classes(self) -> int | None:
         """Number of classes as people are told it: None if columns were shuffled within buckets."""
-        return self.classes if self.bucket_of is None else None
+        return None if self.in_buckets else self.classes
 
     @property
     def rows_intact(self) -> bool:
         """The quasi-identifiers of a row are those of one person: they were not shuffled against each other."""
-        if self.bucket_of is None or len(self.attributes) == 1:
-            return True
-        return any(len(columns) == len(self.attributes) for columns in self.together or ())
+        return not self.in_buckets or self.layout.shuffling.keeps_rows(len(self.attributes))
 
     @cached_property
     def ranges(self) -> tuple[tuple[IntVector, IntVector, LongVector], ...] | None:
@@ -174,28 +176,20 @@ class Published(Brief):
         number = self.candidates
         return group(number, int(number.max(initial=-1)) + 1, self.sensitive_codes, self.sensitive, totals)
 
-    @property
-    def linked(self) -> list[int]:
-        """The quasi-identifiers that were shuffled as a unit with sensitive values."""
-        if self.together is None or self.sensitive_in is None:
-            return []
-        return sorted({j for place in self.sensitive_in if place >= 0 for j in self.together[place]})
-
     @cached_property
     def candidates(self) -> IntVector:
         """Row -> the group of rows whose sensitive values could also be the person's: its class, or the rows of its
         bucket with the same values in the quasi-identifiers that were shuffled with sensitive values.
         """
-        if self.bucket_of is None:
-            return self.class_of
-        if not self.linked:
-            return self.bucket_of
+        linked = self.layout.shuffling.linked
+        if not linked:
+            return self.part_of
         from shoal.kernels.grouping import distinct
 
         if self.low is not None and self.high is not None:
-            cells = np.hstack([self.low[:, self.linked], self.high[:, self.linked]])[self.class_of]
-        elif self.texts is not None:
-            cells = self.texts[:, self.linked][self.class_of]
+            cells = np.hstack([self.low[:, linked], self.high[:, linked]])[self.class_of]
+        elif isinstance(self.layout, Buckets) and self.layout.texts is not None:
+            cells = self.layout.texts[:, linked][self.class_of]
         else:
             return self.class_of  # A finer grouping than needed, so it never overstates privacy.
-        return distinct(np.asfortranarray(np.column_stack([self.bucket_of, cells])))[0]
+        return distinct(np.asfortranarray(np.column_stack([self.part_of, cells])))[0]

@@ -16,6 +16,7 @@ from shoal.io.coded import Codes
 from shoal.io.sheet import Sheet, coded_values
 from shoal.release import Release
 from shoal.release.bounds import read_bounded
+from shoal.release.layout import CLASSES, Buckets
 from shoal.release.published import Boxes, Published
 from shoal.release.published_types import find_texts, without_fraction
 from shoal.release.render import Rendered
@@ -41,7 +42,7 @@ def read_back(table: CodedTable, release: Release, rendered: Rendered) -> Publis
         bucket=rendered.bucket,
         bounds={a.name: bound_names(a.name) for a in table.attributes if a.bounds is not None},
     )
-    return replace(published, together=release.together, sensitive_in=release.sensitive_in)
+    return replace(published, layout=published.layout.with_shuffling(release.layout.shuffling))
 
 
 def sensitive_codes(rows: pl.DataFrame | Sheet, sensitive: tuple[Attribute, ...]) -> IntMatrix:
@@ -106,11 +107,8 @@ def read_published(
 
     columns = in_threads(read, attributes, many=len(sheet) > PIECE)
     texts, cells = [number for number, _ in columns], [shown for _, shown in columns]
-    buckets = None
-    if bucket is not None:
-        buckets = sheet.numbered(bucket, coded_values)[0].astype(np.int32)
-        texts.append(buckets)
-    class_of, first = distinct_rows(texts, len(sheet))
+    buckets = [] if bucket is None else [sheet.numbered(bucket, coded_values)[0].astype(np.int32)]
+    class_of, first = distinct_rows([*texts, *buckets], len(sheet))
     unknown = [a.name for a, shown in zip(attributes, cells, strict=True) if not shown.known.all()]
     unread, foreign = np.zeros(len(first), np.bool_), []
     for j, (attribute, shown) in enumerate(zip(attributes, cells, strict=True)):
@@ -122,7 +120,7 @@ def read_published(
     low: IntMatrix | None = _place(texts, first, [shown.low for shown in cells])
     high: IntMatrix | None = _place(texts, first, [shown.high for shown in cells])
     sets = (
-        class_sets(cells, _of_classes(texts[: len(cells)], first))
+        class_sets(cells, _of_classes(texts, first))
         if any(shown.sets is not None for shown in cells)
         else None
     )
@@ -138,12 +136,11 @@ def read_published(
         high,
         suppressed,
         sets=sets,
-        bucket_of=buckets,
+        layout=Buckets(buckets[0], texts=_of_classes(texts, first)) if buckets else CLASSES,
         in_part=in_part,
         beyond_limits=tuple(_beyond_limit(shown, texts[j], weights) for j, shown in enumerate(cells)),
         rests=tuple(_rests(shown, texts[j], weights) for j, shown in enumerate(cells)),
         finer=tuple(_finer(shown, texts[j], weights) for j, shown in enumerate(cells)),
-        texts=_of_classes(texts[:-1], first) if bucket is not None else None,
     )
     return published, unknown
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from shoal.release.layout import CLASSES, Classes, ProposedBuckets
 from shoal.support.arrays import IntMatrix, IntVector, LongVector
 from shoal.support.brief import Brief
 
@@ -40,18 +41,10 @@ class Release(Brief):
     """For full-domain releases, the level of each quasi-identifier; cells are named by it."""
     sets: ValueSets | None = None
     """Only if a method publishes value sets; `low` and `high` are then their ends."""
-    bucket_of: IntVector | None = None
-    """Row -> published bucket, for permuting methods."""
-    shown_from: IntMatrix | None = None
-    """``[rows, quasi-identifiers + sensitive columns]`` whose value each cell shows; None if each row shows its own."""
-    together: tuple[tuple[int, ...], ...] | None = None
-    """Which quasi-identifiers were shuffled as a unit; None if nothing was shuffled, or each by itself."""
-    sensitive_in: tuple[int, ...] | None = None
-    """Per sensitive column, which of `together` it was shuffled with, -1 for none; None if with none of them."""
+    layout: Classes | ProposedBuckets = CLASSES
+    """Buckets, for permuting methods."""
     relocated: bool = False
     """Some rows may show cells that do not cover their values."""
-    apart: bool = False
-    """Sensitive values are published as a second table, joined to the first by bucket."""
     facts: Mapping[str, Any] = field(default_factory=dict)
     """What the method reports about its work, for the run record: mappings checked, bounds, .."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -65,49 +66,74 @@ def render(
     back; otherwise it holds names. `instead` are columns that show other values than their own, row by row.
     O(rows x columns) look-ups; names are made once per distinct range.
     """
-    everyone = bool(release.region_of.min(initial=0) >= 0)
-    owner = np.arange(table.rows, dtype=np.int32)
-    owner = owner if everyone else owner[release.region_of >= 0]
-    place = None if everyone else (np.cumsum(release.region_of >= 0, dtype=np.int32) - np.int32(1))
-    own = _kept({**table.kept_columns, **(instead or {})}, owner, place)
-    shown: dict[str, Cells] = {}
-    regions: dict[int, tuple[IntVector, IntVector | None]] = {}
+    rows = _KeptRows(table, release)
+    shown = _generalized(rows) | _kept({**table.kept_columns, **(instead or {})}, rows.owner, rows.place)
+    tokens = Pseudonyms() if pseudonyms is None else pseudonyms
+    for column in () if table.named is None else table.named:
+        shown[column.name] = rows.cells(tokens.of(column if rows.everyone else column.gather(rows.owner)))
+    if not release.layout.in_buckets:
+        return Rendered(rows.sheet(shown), rows.owner, None)
+    for j, attribute in enumerate(table.sensitive, start=len(table.attributes)):
+        moved = table.kept[attribute.name].gather(release.layout.sources(rows.owner, j))
+        shown[attribute.name] = rows.cells(moved)
+    bucket = bucket_name(table.taken)
+    sheet = rows.sheet(shown, rows.cells(pl.Series(bucket, release.layout.bucket_of[rows.owner])))
+    if not release.layout.apart:
+        return Rendered(sheet, rows.owner, bucket)
+    first, second = split(sheet.whole(), bucket, [attribute.name for attribute in table.sensitive])
+    return Rendered(first, rows.owner, bucket, second)
+
+
+class _KeptRows:
+    """The rows of a table that are published, in its order."""
+
+    def __init__(self, table: CodedTable, release: Release) -> None:
+        self.table, self.release = table, release
+        self.everyone = bool(release.region_of.min(initial=0) >= 0)
+        self.owner: IntVector = np.arange(table.rows, dtype=np.int32)
+        self.place: IntVector | None = None
+        if not self.everyone:
+            there = release.region_of >= 0
+            self.owner = self.owner[there]
+            self.place = np.cumsum(there, dtype=np.int32) - np.int32(1)
+
+    def cells(self, values: pl.Series) -> Cells:
+        """Return a column of which each published row has a value of its own."""
+        return Cells(values, self.place)
+
+    def sheet(self, shown: Mapping[str, Cells], *more: Cells) -> Any:
+        """Return the columns that the table shows, in its order, and further ones."""
+        cells = {name: shown[name] for name in self.table.shown_columns}
+        cells |= {column.values.name: column for column in more}
+        return Sheet(cells, len(self.owner), None if self.everyone else self.owner)
+
+    @cached_property
+    def own_regions(self) -> tuple[IntVector, IntVector | None]:
+        """As `regions` of rows that show their own values."""
+        region_of = self.release.region_of
+        index, used = self.regions(region_of if self.everyone else region_of[self.owner])
+        return (region_of if used is None else index), used
+
+    def regions(self, shown: IntVector) -> tuple[IntVector, IntVector | None]:
+        """Return row of the table -> place among the regions that are shown, and these regions; see `_used`."""
+        return _used(shown, len(self.release.low), self.owner, self.table.rows)
+
+
+def _generalized(rows: _KeptRows) -> dict[str, Cells]:
+    """Return what the quasi-identifiers show, and the bounds of their cells."""
+    table, release, shown = rows.table, rows.release, dict[str, Cells]()
     for j, attribute in enumerate(table.attributes):
-        source = owner if release.shown_from is None else release.shown_from[owner, j]
-        alike = -1 if release.shown_from is None else j
-        if alike not in regions:
-            whole = everyone and release.shown_from is None
-            shows = release.region_of if whole else release.region_of[source]
-            regions[alike] = _used(shows, len(release.low), owner, table.rows)
-        index, used = regions[alike]
-        if release.shown_from is None and used is None:
-            index = release.region_of
+        source = release.layout.sources(rows.owner, j)
+        moved = release.layout.in_buckets
+        index, used = rows.regions(release.region_of[source]) if moved else rows.own_regions
         values = _cells(table, release, j, source, slice(None) if used is None else used)
         shown[attribute.name] = Cells(values, index)
         if attribute.bounds is not None:
             seen = seen_codes(table, source, j, release if release.relocated else None)
             ends = bound_columns(values.alias(attribute.name), attribute.bounds, attribute.hierarchy, seen)
-            shown |= {
-                name: Cells(end, index) for end, name in zip(ends, bound_names(attribute.name), strict=True)
-            }
-    shown |= own
-    tokens = Pseudonyms() if pseudonyms is None else pseudonyms
-    for column in () if table.named is None else table.named:
-        shown[column.name] = Cells(tokens.of(column if everyone else column.gather(owner)), place)
-    if release.shown_from is not None:
-        for j, attribute in enumerate(table.sensitive, start=len(table.attributes)):
-            moved = table.kept[attribute.name].gather(release.shown_from[owner, j])
-            shown[attribute.name] = Cells(moved, place)
-    cells = {name: shown[name] for name in table.shown_columns}
-    bucket = None
-    if release.bucket_of is not None:
-        bucket = bucket_name(table.taken)
-        cells[bucket] = Cells(pl.Series(bucket, release.bucket_of[owner]), place)
-    sheet: Any = Sheet(cells, len(owner), None if everyone else owner)
-    if bucket is not None and release.apart:
-        rows, second = split(sheet.whole(), bucket, [attribute.name for attribute in table.sensitive])
-        return Rendered(rows, owner, bucket, second)
-    return Rendered(sheet, owner, bucket)
+            names = bound_names(attribute.name)
+            shown |= {name: Cells(end, index) for end, name in zip(ends, names, strict=True)}
+    return shown
 
 
 def _used(regions: IntVector, many: int, owner: IntVector, rows: int) -> tuple[IntVector, IntVector | None]:

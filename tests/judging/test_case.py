@@ -158,7 +158,7 @@ def test_an_attack_on_two_tables_reads_them_as_an_audit_does():
     made = shoal.anonymize(original, **asked, method="anatomy", seed=1)
     policy = shoal.Policy.from_keywords(**asked)
     case = Case.read(made.table, policy, original=original, second=made.second)
-    assert case.published.bucket_of is not None
+    assert case.published.in_buckets
     expected = attack_case(case, "attribute-disclosure", {}, Run.start(0))
     found = shoal.attack(
         made.table, policy, original=original, second=made.second, name="attribute-disclosure"

@@ -19,6 +19,7 @@ from shoal.judging.membership.presence_chances import presence
 from shoal.judging.models.requirements import Requirements
 from shoal.methods import METHODS
 from shoal.release import Release
+from shoal.release.layout import ProposedBuckets
 from shoal.support.run import Run
 from tests.judging.test_membership import P1, P2
 from tests.judging.test_presence import SALARIES, published, with_population
@@ -101,9 +102,10 @@ def test_the_union_rule_by_definition(table, assigned):
     of them; that this is true is held against all sets of people elsewhere.
     """
     _, bucket_of = np.unique(assigned[: table.rows], return_inverse=True)
-    release = Release(
-        np.arange(table.rows, dtype=np.int32), table.codes, table.codes, bucket_of=bucket_of.astype(np.int32)
-    )
+    own = np.arange(table.rows, dtype=np.int32)
+    columns = len(table.attributes) + len(table.sensitive)
+    buckets = ProposedBuckets(bucket_of.astype(np.int32), np.repeat(own[:, None], columns, axis=1))
+    release = Release(own, table.codes, table.codes, layout=buckets)
     found = presence(published(table, release), table.population)
     people = [tuple(person) for person in table.population.tolist()]
     rows = [
@@ -189,9 +191,8 @@ def test_indicators_by_definition(table):
     shown = published(table, release)
     found = presence(shown, table.population).indicators
     everyone, rows = table.population.tolist(), table.codes.tolist()
-    buckets = [
-        [rows[i] for i in np.flatnonzero(release.bucket_of == b)] for b in range(release.bucket_of.max() + 1)
-    ]
+    bucket_of = release.layout.bucket_of
+    buckets = [[rows[i] for i in np.flatnonzero(bucket_of == b)] for b in range(bucket_of.max() + 1)]
     values = [[{row[j] for row in own} for j in range(len(rows[0]))] for own in buckets]
     for person, product, matching in zip(everyone, found.product, found.matching, strict=True):
         fits = [b for b, own in enumerate(values) if all(v in s for v, s in zip(person, own, strict=True))]

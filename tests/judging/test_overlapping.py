@@ -18,6 +18,7 @@ from shoal.judging.membership.presence_chances import presence
 from shoal.judging.models.delta_presence import DeltaPresence
 from shoal.policy import Policy
 from shoal.release import ValueSets
+from shoal.release.layout import Buckets
 from shoal.release.published import Published
 from tests.judging.test_presence import with_population
 
@@ -253,7 +254,8 @@ def test_chances_in_buckets_lie_within_what_is_said(table, assigned, suppressed)
     suppressed = min(suppressed, len(table.population) - table.rows)
     bucket_of = np.unique(assigned[: table.rows], return_inverse=True)[1].astype(np.int32)
     shown = replace(
-        shown_as(table, np.arange(table.rows), table.codes, table.codes, suppressed), bucket_of=bucket_of
+        shown_as(table, np.arange(table.rows), table.codes, table.codes, suppressed),
+        layout=Buckets(bucket_of),
     )
     found = presence(shown, table.population)
     people = [tuple(person) for person in table.population.tolist()]

@@ -71,7 +71,7 @@ def published(table, release):
         bucket=rendered.bucket,
     )
     assert not unknown
-    return replace(shown, together=release.together)
+    return replace(shown, layout=shown.layout.with_shuffling(release.layout.shuffling))
 
 
 bounds = st.tuples(st.sampled_from([0.0, 0.0, 0.2, 0.5]), st.sampled_from([0.5, 0.7, 0.9, 1.0]))

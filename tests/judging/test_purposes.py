@@ -36,6 +36,7 @@ from shoal.methods.partitioning.windows import listed
 from shoal.policy import Policy
 from shoal.policy.purposes import with_purpose
 from shoal.release import Release
+from shoal.release.layout import Buckets
 from tests import oracles
 from tests.judging.test_measures import (
     flat,
@@ -805,7 +806,7 @@ def test_sets_of_values_are_spread_over_their_values():
 def test_shuffled_rows_are_no_records():
     table = table_of([flat("abc")], [0, 2, 1, 1], [0, 1, 0, 1])
     shown = untouched(table)
-    shuffled = replace(shown, published=replace(shown.published, bucket_of=np.zeros(4, np.int32)))
+    shuffled = replace(shown, published=replace(shown.published, layout=Buckets(np.zeros(4, np.int32))))
     for name in ("k-marginal", "pmse", "pmse-ratio"):
         assert math.isnan(MEASURES[name]().value(shuffled))
         assert "shuffled within buckets" in MEASURES[name]().unknown(shuffled)

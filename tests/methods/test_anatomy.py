@@ -61,7 +61,7 @@ def test_buckets_have_different_values_and_lose_nothing(table, kind, l, permute,
     sizes = rendered.rows["bucket"].value_counts()["count"]
     assert sizes.min() >= l
     for bucket in set(rendered.rows["bucket"]):
-        inside = np.flatnonzero(release.bucket_of == bucket)
+        inside = np.flatnonzero(release.layout.bucket_of == bucket)
         shown = rendered.rows.filter(pl.col("bucket") == bucket)
         values = rendered.second.filter(pl.col("bucket") == bucket)["s0"].to_list()
         assert Counter(values) == Counter(table.kept["s0"][inside].to_list())
@@ -102,7 +102,7 @@ def test_which_rows_share_a_bucket_is_chance():
     for seed in range(200):
         made = shoal.anonymize(
             table, quasi=["q"], sensitive=["s"], l=2, method="anatomy", seed=seed
-        ).release.bucket_of
+        ).release.layout.bucket_of
         seen[int(np.flatnonzero(made[2:] == made[0])[0])] += 1
     assert sum(seen.values()) == 200
     assert 70 <= seen[0] <= 130
@@ -116,7 +116,7 @@ def test_beliefs_are_those_of_buckets(method):
     for source in (made, made.table):
         found = shoal.attack(source, **tables, original=PEOPLE, name="attribute-disclosure", **keywords)
         # Everybody is in one bucket for certain: no zip and age of one occurs in another.
-        bucket_of, disease = made.release.bucket_of, PEOPLE["disease"]
+        bucket_of, disease = made.release.layout.bucket_of, PEOPLE["disease"]
         expected = [
             sum(disease[j] == disease[i] for j in np.flatnonzero(bucket_of == bucket_of[i]).tolist())
             / int((bucket_of == bucket_of[i]).sum())

@@ -44,9 +44,9 @@ def test_buckets_show_the_values_of_their_rows(table, name, seed):
     truth = table.kept.select(a.name for a in table.sensitive).with_columns(
         **{a.name: a.hierarchy.leaves.gather(table.codes[:, j]) for j, a in enumerate(table.attributes)}
     )
-    assert np.bincount(release.bucket_of).min() >= 2
-    for bucket in range(int(release.bucket_of.max()) + 1):
-        inside = np.flatnonzero(release.bucket_of == bucket)
+    assert np.bincount(release.layout.bucket_of).min() >= 2
+    for bucket in range(int(release.layout.bucket_of.max()) + 1):
+        inside = np.flatnonzero(release.layout.bucket_of == bucket)
         for column in truth.columns:
             assert Counter(rows[column][inside].to_list()) == Counter(truth[column][inside].to_list())
     if name == "bucketization":
@@ -73,8 +73,8 @@ def test_chances_are_those_of_enumeration_in_each_bucket(table, name):
     found = presence(shown, table.population)
     assume(found.overlapping == 0)
     people = [tuple(p) for p in table.population.tolist()]
-    for bucket in range(int(release.bucket_of.max()) + 1):
-        own = [tuple(r) for r in table.codes[release.bucket_of == bucket].tolist()]
+    for bucket in range(int(release.layout.bucket_of.max()) + 1):
+        own = [tuple(r) for r in table.codes[release.layout.bucket_of == bucket].tolist()]
         if name == "bucketization":
             could_be = [i for i, p in enumerate(people) if p in own]
             kinds = [(own.index(people[i]),) for i in could_be]
@@ -215,9 +215,9 @@ def test_permute_generalize_takes_the_first_mapping_in_every_box(table, high):
     except LimitError:
         return
     trees = [attribute.hierarchy for attribute in table.attributes]
-    low, high_ = closures(table, release.bucket_of, int(release.bucket_of.max()) + 1)
+    low, high_ = closures(table, release.layout.bucket_of, int(release.layout.bucket_of.max()) + 1)
     for bucket in range(len(low)):
-        rows = np.flatnonzero(release.bucket_of == bucket)
+        rows = np.flatnonzero(release.layout.bucket_of == bucket)
         people = table.population[
             ((table.population >= low[bucket]) & (table.population <= high_[bucket])).all(axis=1)
         ]

@@ -61,10 +61,10 @@ METHOD = {"name": "slicing", "groups": [["zip"], ["age", "salary"]], "k": 4}
 def by_the_book(published, original, column):
     """The chance of everybody's likeliest value, straight from the definition, in fractions."""
     shown = published.low[published.class_of].tolist()
-    buckets = published.bucket_of.tolist()
+    buckets = published.part_of.tolist()
     codes = published.sensitive_codes[:, column].tolist()
-    together = published.together or tuple((j,) for j in range(len(published.attributes)))
-    place = published.sensitive_in[column] if published.sensitive_in else -1
+    together = published.layout.shuffling.groups(len(published.attributes))
+    place = published.layout.shuffling.place(column)
     found = []
     for person in original.codes.tolist():
         weights, beliefs = {}, {}
@@ -136,14 +136,14 @@ def test_rules_about_classes_hold_for_each_value_beside(made, l):  # noqa: E741
     published = evidence.published
     shown = published.low[published.class_of]
     linked = published.linked
-    groups = Counter((int(published.bucket_of[r]), *shown[r, linked].tolist()) for r in range(published.rows))
+    groups = Counter((int(published.part_of[r]), *shown[r, linked].tolist()) for r in range(published.rows))
     model = DistinctDiversity(l=l, column=0, column_name="s0")
     codes = published.sensitive_codes[:, 0].tolist()
     good = [
         plain_rule(
             model,
             [codes[r] for r in range(published.rows)
-             if (int(published.bucket_of[r]), *shown[r, linked].tolist()) == key],
+             if (int(published.part_of[r]), *shown[r, linked].tolist()) == key],
             codes,
             None,
         )
@@ -332,22 +332,22 @@ def test_releases_hold_and_groups_stay_whole(table, data, kind, strict):
     assert all(whole)
     evidence = Evidence.of_release(table, release)
     assert model.verify(evidence).holds
-    assert np.bincount(release.bucket_of).min() >= 2
+    assert np.bincount(release.layout.bucket_of).min() >= 2
     truth = np.column_stack([table.codes, table.sensitive_codes])
-    cells = np.column_stack([truth[release.shown_from[:, j], j] for j in range(len(names))])
-    for bucket in set(release.bucket_of.tolist()):
-        inside = release.bucket_of == bucket
+    cells = np.column_stack([truth[release.layout.shown_from[:, j], j] for j in range(len(names))])
+    for bucket in set(release.layout.bucket_of.tolist()):
+        inside = release.layout.bucket_of == bucket
         for group in groups:
             own = list(group)
             assert Counter(map(tuple, cells[inside][:, own].tolist())) == Counter(
                 map(tuple, truth[inside][:, own].tolist())
             )
-    again, sensitive_in = method.shuffled_together(table)
-    assert (again, sensitive_in) == (release.together, release.sensitive_in)
+    assert method.shuffled_together(table) == release.layout.shuffling
     if strict:
         # Nobody fits two buckets: some column has no value in both.
         values = [
-            table.codes[release.bucket_of == bucket] for bucket in sorted(set(release.bucket_of.tolist()))
+            table.codes[release.layout.bucket_of == bucket]
+            for bucket in sorted(set(release.layout.bucket_of.tolist()))
         ]
         for one, other in combinations(values, 2):
             assert any(not set(one[:, j]) & set(other[:, j]) for j in range(one.shape[1]))
@@ -424,4 +424,4 @@ def test_one_bucket_of_everything_is_fine(table):
     assume((table.sensitive_counts[0] > 0).sum() >= 2)
     method = METHODS["slicing"](k=table.rows)
     release = method.anonymize(table, Requirements(models=()), Run.start(1))
-    assert set(release.bucket_of.tolist()) == {0}
+    assert set(release.layout.bucket_of.tolist()) == {0}

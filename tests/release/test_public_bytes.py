@@ -209,8 +209,9 @@ def tried(seed: int) -> dict[tuple[str, str], int]:
             assert shoal.report(made, policy, original=rows).html == expected["report.html"], seed
     suppressed = [i for i, region in enumerate(made.release.region_of.tolist()) if region < 0]
     found: dict[tuple[str, str], int] = {}
-    buckets = made.release.bucket_of
-    for how, other in others(draw, rows, suppressed, None if buckets is None else buckets.tolist()):
+    layout = made.release.layout
+    buckets = layout.bucket_of.tolist() if layout.in_buckets else None
+    for how, other in others(draw, rows, suppressed, buckets):
         if (
             other.equals(rows)
             or failing is None

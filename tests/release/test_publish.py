@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.release import Release, closures
+from shoal.release.layout import ProposedBuckets
 from shoal.release.read_published import read_published
 from shoal.release.render import Rendered, render, shuffled
 from tests.strategies import tables
@@ -113,8 +114,7 @@ def test_permuted_cells_show_the_value_of_their_source(table, random):
     release = Release(
         alone,
         *closures(table, alone, table.rows),
-        bucket_of=alone % 2,
-        shown_from=shown_from.astype(np.int32),
+        layout=ProposedBuckets(alone % 2, shown_from.astype(np.int32)),
     )
     rendered = render(table, release)
     assert rendered.bucket == "bucket"
@@ -125,7 +125,7 @@ def test_permuted_cells_show_the_value_of_their_source(table, random):
         expected = attribute.hierarchy.leaves.gather(codes[shown_from[:, j]])
         assert rendered.rows[attribute.name].cast(str).to_list() == expected.cast(str).to_list()
     published, _ = read_back(table, rendered)
-    assert published.bucket_of is not None
+    assert published.in_buckets
 
 
 def test_shuffling_keeps_the_rows_with_their_owners_and_changes_their_order():

@@ -32,7 +32,7 @@ def examples(subject: Subject) -> Section | None:
     all_columns, columns = len(columns), columns[:MOST_COLUMNS]
     chosen = np.unique(np.linspace(0, published.rows - 1, ROWS).astype(np.int64))
     rows: list[tuple[str, ...]] = []
-    if subject.owner is not None and published.bucket_of is None:
+    if subject.owner is not None and not published.in_buckets:
         words = (
             "Each pair is a row of the original, and the row of the release that belongs to the same person."
         )

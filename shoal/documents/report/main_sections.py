@@ -296,7 +296,7 @@ def _risk_words(subject: Subject, risks: Risks) -> Iterator[Words]:
     elif risks.after is None:
         kind = (
             "This release generalizes each row separately"
-            if subject.published.bucket_of is None
+            if not subject.published.in_buckets
             else "Sensitive columns were shuffled within buckets"
         )
         yield Words(

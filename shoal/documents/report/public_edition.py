@@ -366,7 +366,7 @@ class Inferred:
 def _inferred(case: Case) -> Iterator[Inferred]:
     """Look at each sensitive column, if the rows show which of them could be a person's. O(rows log rows) each."""
     published = case.published
-    if not published.rows or not (case.classes_tell or published.bucket_of is not None):
+    if not published.rows or not (case.classes_tell or published.in_buckets):
         return
     group = published.candidates
     size = np.bincount(group)

@@ -240,7 +240,7 @@ def _after(
     low, high = published.covered
     if evidence.owners.unknown:
         raise DataError(f"people cannot be counted: {evidence.owners.unknown}")
-    if published.bucket_of is not None and np.array_equal(low, high):
+    if published.in_buckets and np.array_equal(low, high):
         from shoal.judging.models.slicing_l import beliefs as over_buckets
 
         return over_buckets(published, evidence.original, column, strong)

@@ -16,6 +16,7 @@ from shoal.judging.linking.evidence import Evidence
 from shoal.judging.membership.chances import MOST_STATES, SECONDS
 from shoal.judging.membership.presence_chances import Presence, presence
 from shoal.judging.models.threats import INFERENCE, Threat
+from shoal.release.layout import Shuffling
 from shoal.support.arrays import IntMatrix, IntVector, LongVector
 from shoal.support.run import Run
 
@@ -78,7 +79,7 @@ class Membership(Attack):
         run.progress("count", 0.0)
         seen = evidence.published
         if self.adversary != "method" or self.together is not None:
-            seen = replace(seen, together=self._groups(original))
+            seen = replace(seen, layout=seen.layout.with_shuffling(Shuffling(self._groups(original))))
         found = presence(
             seen,
             population,
@@ -95,7 +96,7 @@ class Membership(Attack):
         risk = certain | (np.maximum(chances, found.low[place]) > self.presence[1] + 1e-9)
         return Exposure(
             attack=self.name,
-            adversary=ADVERSARIES[self.adversary] if seen.bucket_of is not None else WITHOUT_BUCKETS,
+            adversary=ADVERSARIES[self.adversary] if seen.in_buckets else WITHOUT_BUCKETS,
             success=float(chances.mean()),
             baseline=original.rows / len(population),
             figures={

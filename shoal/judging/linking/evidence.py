@@ -104,7 +104,7 @@ class Evidence(Brief):
     @property
     def classes_tell(self) -> bool:
         """Whether the size of an equivalence class says who can be found; not if columns were shuffled."""
-        return self.published.bucket_of is None
+        return not self.published.in_buckets
 
     @property
     def original(self) -> CodedTable:
@@ -178,7 +178,7 @@ class Evidence(Brief):
 
     def _followed(self, follow: IntVector) -> Owners:
         """Return whose rows are by their pseudonyms, unless what is known about the original contradicts them."""
-        if self.published.bucket_of is not None:
+        if self.published.in_buckets:
             return Owners(unknown="values were shuffled within buckets")
         if (follow < 0).any():
             return Owners(unknown=f"{int((follow < 0).sum()):,} rows have no pseudonym")
@@ -201,7 +201,7 @@ class Evidence(Brief):
         """A number of people that every class has at least, if nobody can know whose its rows are; None if nothing can
         be said, or rows can be followed.
         """
-        if self.table is None or self.follow is not None or self.published.bucket_of is not None:
+        if self.table is None or self.follow is not None or self.published.in_buckets:
             return None
         try:
             return fewest_people(self.published, self.table, self.consistency)

@@ -51,7 +51,7 @@ def matched(published: Published, table: CodedTable) -> Owners:
     sensitive values are those of the original. Classes that overlap do not show whose their rows are: then the answer
     is that nobody can know. O(rows x columns), plus the search for fitting classes.
     """
-    if published.bucket_of is not None:
+    if published.in_buckets:
         return Owners.missing(table, "values were shuffled within buckets")
     try:
         graph = consistency(published, table)
@@ -86,7 +86,7 @@ def confirmed(published: Published, table: CodedTable, claimed: IntVector) -> Ow
     wrong = Owners.missing(
         table, "the record does not say whose these rows are: give the one of the run that made the release"
     )
-    if published.bucket_of is not None or len(claimed) != published.rows:
+    if published.in_buckets or len(claimed) != published.rows:
         return wrong
     if len(np.unique(claimed)) < len(claimed) or not ((claimed >= 0) & (claimed < table.rows)).all():
         return wrong

@@ -160,7 +160,7 @@ class Sampled(Brief):
             return None
         if len(published.class_of) < published.rows:
             return UNSEEN
-        if published.sets is not None or (published.low is None and published.texts is None):
+        if published.sets is not None or published.low is None:
             return "needs the original table, to tell the values of each published cell"
         return None
 
@@ -205,10 +205,7 @@ class Sampled(Brief):
 
         published = self.evidence.published
         columns = range(len(published.attributes))
-        if published.low is None or published.high is None:
-            assert published.texts is not None
-            return [published.texts[:, column] for column in columns]
-        low, high = published.low, published.high
+        low, high = published.covered
         return [distinct_rows([low[:, column], high[:, column]])[0] for column in columns]
 
     @staticmethod

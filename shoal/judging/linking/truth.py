@@ -115,7 +115,7 @@ def truth_of(
     O(rows log rows), and a tree over the distinct original rows; plus a flow along the pairs that match, for original
     rows that several classes cover. Bounds, if these pairs are too many.
     """
-    if published.bucket_of is not None:
+    if published.in_buckets:
         # Sensitive values in buckets are never perturbed.
         perturbed = [name for name in perturbed if name not in {a.name for a in original.sensitive}]
     kept = [
@@ -133,9 +133,9 @@ def truth_of(
         rows=published.rows,
         least=0,
         most=0,
-        invented=0 if published.bucket_of is not None else _surplus(before, after),
+        invented=0 if published.in_buckets else _surplus(before, after),
         too_often=often,
-        shuffled=published.bucket_of is not None,
+        shuffled=published.in_buckets,
         missing=tuple(name for name in plain if name not in rows.columns),
         unlike=tuple(name for name, column in found.items() if column is None),
     )
@@ -143,7 +143,7 @@ def truth_of(
     if boxes is None:
         return replace(facts, least=published.rows, most=published.rows, unread=published.rows)
     unread = int(published.sizes[boxes.unread].sum())
-    if published.bucket_of is not None:
+    if published.in_buckets:
         least = most = max(_shuffled(published, original, kept, beside), unread)
     elif owner is not None and published.low is not None and _own(published, original, owner, before, after):
         return facts
@@ -387,13 +387,12 @@ def _shuffled(
 
     boxes = published.boxes
     assert boxes is not None
-    assert published.bucket_of is not None
     own, theirs = _combined(beside, original.rows, published.rows)
     people = _joint(original, [*(column.before for column in kept), own])
     exact = [*(column.after for column in kept), theirs]
     low = np.column_stack([boxes.low[published.class_of], *exact])
     high = np.column_stack([boxes.high[published.class_of], *exact])
-    bucket, first = distinct(np.asfortranarray(published.bucket_of[:, None]))
+    bucket, first = distinct(np.asfortranarray(published.part_of[:, None]))
     hull_low, hull_high = (
         np.empty((len(first), low.shape[1]), np.int32),
         np.empty((len(first), low.shape[1]), np.int32),
@@ -415,10 +414,10 @@ def _shuffled(
 def _units(published: Published, sensitive: int) -> list[list[int]]:
     """Return the columns that were shuffled as a unit: quasi-identifiers, sensitive columns, all plain ones as one."""
     quasi = len(published.attributes)
-    together = [list(columns) for columns in published.together or [(j,) for j in range(quasi)]]
+    together = [list(columns) for columns in published.layout.shuffling.groups(quasi)]
     alone = []
     for j in range(sensitive):
-        place = -1 if published.sensitive_in is None else published.sensitive_in[j]
+        place = published.layout.shuffling.place(j)
         if place >= 0:
             together[place].append(quasi + j)
         else:

@@ -156,7 +156,7 @@ class CellMeasure(Measure):
         """Return, per quasi-identifier, what false cells would lose more if they were true, summed over all rows."""
         published, table, owner = evidence.published, evidence.table, evidence.owner
         more = np.zeros(len(published.attributes))
-        if table is None or owner is None or published.sets is not None or published.bucket_of is not None:
+        if table is None or owner is None or published.sets is not None or published.in_buckets:
             return more
         all_low, all_high = published.covered
         for j, attribute in enumerate(published.attributes):

@@ -145,6 +145,6 @@ def records_unknown(evidence: Evidence) -> str | None:
     """Return why rows of a release cannot be taken as records with sensitive values, or None."""
     if evidence.table is not None and not evidence.table.rows_known:
         return "needs the rows of the original, and only counts of them are known"
-    if evidence.published.bucket_of is not None:
+    if evidence.published.in_buckets:
         return SHUFFLED
     return None

@@ -68,14 +68,14 @@ def presence(
 
     Suppressed rows belong to people in the table too, and could be anybody's: all of one class, or none.
     """
-    if published.sets is not None and published.bucket_of is not None:
+    if published.sets is not None and published.in_buckets:
         raise DataError("Shoal cannot compute membership for buckets of value sets")
     from shoal.kernels.grouping import distinct
 
     number, first = distinct(population)
     tuples = np.ascontiguousarray(population[first])
     people = np.bincount(number, minlength=len(first)).astype(np.int64)
-    if published.bucket_of is None:
+    if not published.in_buckets:
         found = _generalized(published, tuples, people)
     else:
         found = ShuffledBuckets(published, tuples, people).chances(limit, random, seconds, progress)
@@ -218,14 +218,12 @@ class ShuffledBuckets:
     """Buckets of shuffled columns, and the people who match each."""
 
     def __init__(self, published: Published, tuples: IntMatrix, people: LongVector) -> None:
-        assert published.bucket_of is not None
         low, high = published.covered
         self.tuples, self.people, self.suppressed = tuples, people, published.suppressed
         self.low, self.high = low[published.class_of], high[published.class_of]
-        columns = tuples.shape[1]
-        self.together = published.together or tuple((j,) for j in range(columns))
-        order = np.argsort(published.bucket_of, kind="stable")
-        ends = np.flatnonzero(np.diff(published.bucket_of[order])) + 1
+        self.together = published.layout.shuffling.groups(tuples.shape[1])
+        order = np.argsort(published.part_of, kind="stable")
+        ends = np.flatnonzero(np.diff(published.part_of[order])) + 1
         self.rows_of = np.split(order, ends) if len(order) else []
 
     def fitting(self, rows: LongVector, among: LongVector | None = None) -> _Fitting:

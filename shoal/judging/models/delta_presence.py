@@ -142,7 +142,7 @@ def _untrue(evidence: Evidence) -> int:
     published, original, owner = evidence.published, evidence.table, evidence.owner
     if owner is None or original is None or published.low is None or published.high is None:
         return 0
-    if published.bucket_of is not None:
+    if published.in_buckets:
         return 0  # Shuffled cells of a row do not belong together anyway.
     true = original.codes[owner]
     low, high = published.low[published.class_of], published.high[published.class_of]

@@ -55,7 +55,7 @@ def seen_by(evidence: Evidence, by: str) -> Seen | str:
     """
     if evidence.owners.unknown:
         return evidence.owners.unknown
-    if evidence.published.bucket_of is not None:
+    if evidence.published.in_buckets:
         return "columns were shuffled within buckets, so classes do not say whose a row is"
     try:
         sizes = evidence.sizes

@@ -202,7 +202,7 @@ class CandidateDiversity(Model):
         classes = self.by_classes.verify(evidence)
         if classes.holds or not published.rows:
             return self.verdict(published, classes.reached, True, classes.detail)
-        if published.bucket_of is not None:
+        if published.in_buckets:
             why = f"{classes.detail}; judged bucket by bucket, which is stricter".removeprefix("; ")
             return self.verdict(published, classes.reached, False, why)
         if evidence.table is None:

@@ -78,9 +78,9 @@ class SlicingDiversity(Model):
             return self.verdict(published, None, True, "nothing is published")
         low, high = published.low, published.high
         exact = low is not None and high is not None and np.array_equal(low, high)
-        if original is None or published.bucket_of is None or not exact:
+        if original is None or not published.in_buckets or not exact:
             judged = self.by_classes.verify(evidence)
-            why = "judged bucket by bucket, which is stricter" if published.bucket_of is not None else ""
+            why = "judged bucket by bucket, which is stricter" if published.in_buckets else ""
             detail = "; ".join(filter(None, (judged.detail, why)))
             return self.verdict(published, judged.reached, judged.holds, detail)
         chances = likeliest(published, original, self.column)
@@ -115,14 +115,13 @@ def beliefs(
 
     from shoal.kernels.grouping import distinct
 
-    assert published.bucket_of is not None
     shown = published.covered[0][published.class_of]
     person_of, first = distinct(original.codes)
     people = original.codes[first]
-    together = published.together or tuple((j,) for j in range(shown.shape[1]))
-    place = -1 if published.sensitive_in is None else published.sensitive_in[column]
+    together = published.layout.shuffling.groups(shown.shape[1])
+    place = published.layout.shuffling.place(column)
     labels = np.arange(published.sensitive[column].hierarchy.size) if label_of is None else label_of
-    rows = pl.DataFrame({"b": published.bucket_of, "s": labels[published.sensitive_codes[:, column]]})
+    rows = pl.DataFrame({"b": published.part_of, "s": labels[published.sensitive_codes[:, column]]})
     rows = rows.with_columns(size=pl.len().over("b"))
     shares = []
     values = []

@@ -23,7 +23,7 @@ def one_k_anonymized(
     (k,1)-anonymization the result is (k,k)-anonymous; after another one it is (1,k), which alone stops nobody. Rows
     must show ranges or nodes that cover their owners' values, and all must be published.
     """
-    if release.sets is not None or release.bucket_of is not None or np.any(release.region_of < 0):
+    if release.sets is not None or release.layout.in_buckets or np.any(release.region_of < 0):
         raise DataError(
             "cells can grow only if every row is published with ranges or nodes: not with value sets, buckets or "
             "suppressed rows"

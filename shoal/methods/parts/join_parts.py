@@ -23,7 +23,7 @@ def joined(
     region_of = np.full(table.rows, -1, np.int32)
     regions = 0
     for rows, made in zip(parts, releases, strict=True):
-        if made.bucket_of is not None or made.shown_from is not None or made.levels is not None:
+        if made.layout.in_buckets or made.levels is not None:
             raise ShoalBug("a release with buckets or levels of a part is none of the table")
         region_of[rows] = np.where(made.region_of < 0, -1, made.region_of + regions)
         regions += len(made.low)

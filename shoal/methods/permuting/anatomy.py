@@ -17,7 +17,6 @@ from shoal.judging.models.p_sensitive import PSensitive
 from shoal.judging.models.requirements import Requirements
 from shoal.methods import METHODS
 from shoal.methods.blocks import fitting
-from shoal.methods.method import Shuffled
 from shoal.methods.permuting.shuffled_buckets import (
     SHUFFLED,
     Permuting,
@@ -27,6 +26,7 @@ from shoal.methods.permuting.shuffled_buckets import (
     own_cells,
 )
 from shoal.release import Release
+from shoal.release.layout import ProposedBuckets, Shuffling
 from shoal.release.published import Published
 from shoal.support.arrays import IntMatrix, IntVector
 from shoal.support.run import Run
@@ -98,10 +98,12 @@ class Anatomy(Permuting):
             own_cells(bucket_of),
             table.codes,
             table.codes,
-            bucket_of=bucket_of,
-            shown_from=_sensitive_as_one(shuffle(table, bucket_of, run), len(table.attributes)),
-            together=self.shuffled_together(table)[0],
-            apart=True,
+            layout=ProposedBuckets(
+                bucket_of,
+                _sensitive_as_one(shuffle(table, bucket_of, run), len(table.attributes)),
+                self.shuffled_together(table),
+                apart=True,
+            ),
             facts=facts_of(
                 bucket_of,
                 quasi=SHUFFLED if self.permute else "as it is",
@@ -109,9 +111,9 @@ class Anatomy(Permuting):
             ),
         )
 
-    def shuffled_together(self, table: CodedTable | Published) -> Shuffled:
+    def shuffled_together(self, table: CodedTable | Published) -> Shuffling:
         """Quasi-identifiers stay in their rows unless they are shuffled too."""
-        return None if self.permute else (tuple(range(len(table.attributes))),), None
+        return Shuffling(None if self.permute else (tuple(range(len(table.attributes))),))
 
     def _assigned(self, table: CodedTable, requirements: Requirements, run: Run) -> IntVector:
         """Assign rows to buckets in turn, value by value, so that no bucket gets a value twice.

@@ -18,6 +18,7 @@ from shoal.methods.permuting.shuffled_buckets import Permuting, each_column, fac
 from shoal.methods.presence.bucket_mappings import BucketMappings
 from shoal.methods.presence.mpalm import MPALM
 from shoal.release import Release
+from shoal.release.layout import Buckets, ProposedBuckets
 from shoal.release.published import Published
 from shoal.support.arrays import IntMatrix, LongVector
 from shoal.support.run import Run
@@ -69,8 +70,7 @@ class PermuteGeneralize(Permuting):
             own_cells(work.bucket_of),
             work.low,
             work.high,
-            bucket_of=work.bucket_of,
-            shown_from=each_column(table, work.bucket_of, run),
+            layout=ProposedBuckets(work.bucket_of, each_column(table, work.bucket_of, run)),
             facts=facts_of(
                 work.bucket_of,
                 quasi="shuffled within buckets, and generalized where needed",
@@ -238,7 +238,7 @@ class _Buckets:
             np.zeros((len(rows), 0), np.int32),
             self.low[rows],
             self.high[rows],
-            bucket_of=np.unique(self.bucket_of[rows], return_inverse=True)[1].astype(np.int32),
+            layout=Buckets(np.unique(self.bucket_of[rows], return_inverse=True)[1].astype(np.int32)),
         )
         found = presence(
             published, people, limit=self.limit, seconds=0.0, progress=lambda s: run.progress("union", s)

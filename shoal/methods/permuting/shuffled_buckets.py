@@ -18,9 +18,10 @@ from shoal.judging.models.model import Model
 from shoal.judging.models.requirements import Requirements
 from shoal.methods import METHODS
 from shoal.methods.blocks import fitting
-from shoal.methods.method import Method, Parts, Shuffled
+from shoal.methods.method import Method, Parts
 from shoal.methods.parts import divided
 from shoal.release import Release
+from shoal.release.layout import ProposedBuckets, Shuffling
 from shoal.release.published import Published
 from shoal.support.arrays import IntMatrix, IntVector
 from shoal.support.run import Run
@@ -222,15 +223,15 @@ class Bucketization(Permuting):
             own_cells(bucket_of),
             table.codes,
             table.codes,
-            bucket_of=bucket_of,
-            shown_from=only_sensitive(table, bucket_of, run),
-            together=self.shuffled_together(table)[0],
+            layout=ProposedBuckets(
+                bucket_of, only_sensitive(table, bucket_of, run), self.shuffled_together(table)
+            ),
             facts=facts_of(bucket_of, quasi="as it is", sensitive=SHUFFLED),
         )
 
-    def shuffled_together(self, table: CodedTable | Published) -> Shuffled:
+    def shuffled_together(self, table: CodedTable | Published) -> Shuffling:
         """Quasi-identifiers stay in their rows."""
-        return (tuple(range(len(table.attributes))),), None
+        return Shuffling((tuple(range(len(table.attributes))),))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -252,7 +253,6 @@ class SliceColumns(Permuting):
             own_cells(bucket_of),
             table.codes,
             table.codes,
-            bucket_of=bucket_of,
-            shown_from=each_column(table, bucket_of, run),
+            layout=ProposedBuckets(bucket_of, each_column(table, bucket_of, run)),
             facts=facts_of(bucket_of, quasi=SHUFFLED, sensitive=SHUFFLED),
         )

@@ -13,10 +13,10 @@ from shoal.coding.hierarchy import Hierarchy, Level
 from shoal.errors import DataError, LimitError, PolicyError, Problem, did_you_mean
 from shoal.judging.models.model import GroupModel, one_class
 from shoal.judging.models.requirements import Requirements
-from shoal.methods.method import Shuffled
 from shoal.methods.permuting.column_groups import CORRELATIONS, clustered, correlations
 from shoal.methods.permuting.shuffled_buckets import SHUFFLED, Permuting, facts_of, own_cells, shuffled_within
 from shoal.release import Release
+from shoal.release.layout import ProposedBuckets, Shuffling
 from shoal.release.published import Published
 from shoal.support.arrays import BoolVector, FloatVector, IntVector
 from shoal.support.brief import Brief
@@ -67,7 +67,6 @@ class Slicing(Permuting):
         self.check_suited(requirements, [attribute.name for attribute in table.sensitive])
         self.refuse_k(table, requirements)
         groups = self._groups(table)
-        together, sensitive_in = _shuffled_as(groups, len(table.attributes))
         bucket_of = self._buckets(table, requirements, run, _with_sensitive(groups, len(table.attributes)))
         shown_from = np.empty((table.rows, len(table.attributes) + len(table.sensitive)), np.int32)
         for group in groups:
@@ -77,10 +76,7 @@ class Slicing(Permuting):
             own_cells(bucket_of),
             table.codes,
             table.codes,
-            bucket_of=bucket_of,
-            shown_from=shown_from,
-            together=together,
-            sensitive_in=sensitive_in,
+            layout=ProposedBuckets(bucket_of, shown_from, _shuffled_as(groups, len(table.attributes))),
             facts=facts_of(
                 bucket_of,
                 quasi=SHUFFLED,
@@ -89,7 +85,7 @@ class Slicing(Permuting):
             ),
         )
 
-    def shuffled_together(self, table: CodedTable | Published) -> Shuffled:
+    def shuffled_together(self, table: CodedTable | Published) -> Shuffling:
         """Groups follow from the table and the options alone."""
         return _shuffled_as(self._groups(table), len(table.attributes))
 
@@ -143,14 +139,14 @@ class Slicing(Permuting):
         return self.buckets(extended, requirements, run, rules).region_of
 
 
-def _shuffled_as(groups: list[list[int]], quasi: int) -> Shuffled:
+def _shuffled_as(groups: list[list[int]], quasi: int) -> Shuffling:
     together = [tuple(j for j in group if j < quasi) for group in groups]
     kept = [group for group in together if group]
     place = {
         j: kept.index(own) if own else -1 for own, group in zip(together, groups, strict=True) for j in group
     }
     sensitive = sorted(j for j in place if j >= quasi)
-    return tuple(kept), tuple(place[j] for j in sensitive) if sensitive else None
+    return Shuffling(tuple(kept), tuple(place[j] for j in sensitive) if sensitive else None)
 
 
 def _with_sensitive(groups: list[list[int]], quasi: int) -> list[int]:

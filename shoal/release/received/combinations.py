@@ -37,8 +37,11 @@ class Combinations:
 
     def __init__(self, published: Published, table: CodedTable, columns: int) -> None:
         low, high = published.covered
-        assert published.bucket_of is not None
-        self.quasi, self.columns, self.bucket_of = len(published.attributes), columns, published.bucket_of
+        self.quasi, self.columns, self.bucket_of = (
+            len(published.attributes),
+            columns,
+            published.layout.bucket_of,
+        )
         secret = published.sensitive_codes[:, : columns - self.quasi]
         self.low: IntMatrix = np.column_stack([low[published.class_of], secret]).astype(np.int32)
         self.high: IntMatrix = np.column_stack([high[published.class_of], secret]).astype(np.int32)

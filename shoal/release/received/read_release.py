@@ -205,7 +205,7 @@ def as_published(
         raise DataError("by the record, the release is in one table, but this one is in two")
     intact = shuffled if all(way.in_buckets for way in ways) else read(None)[0]
     first, *others = [
-        replace(shuffled, together=way.together, sensitive_in=way.sensitive_in) if way.in_buckets else intact
+        replace(shuffled, layout=shuffled.layout.with_shuffling(way)) if way.in_buckets else intact
         for way in ways
     ]
     notes.append(_told(bucket, ways, shuffled, table, by_record=record is not None))
@@ -219,7 +219,7 @@ def as_published(
         first,
         tuple(others),
         made.complete,
-        None if record is not None else replace(shuffled, together=APART.together, sensitive_in=None),
+        None if record is not None else replace(shuffled, layout=shuffled.layout.with_shuffling(APART)),
         (*notes, *_unreadable(unknown, table)),
     )
 

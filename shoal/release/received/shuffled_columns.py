@@ -13,31 +13,27 @@ from typing import Any
 
 from shoal.coding import CodedTable
 from shoal.errors import DataError
-from shoal.methods.method import Shuffled
+from shoal.release.layout import Shuffling
 from shoal.release.published import Published
 from shoal.release.received.combinations import Combinations, Groups
 from shoal.release.received.read_record import recorded_method, recorded_section
 
 
 @dataclass(frozen=True)
-class Making:
-    """One way in which a release may have been made."""
+class Making(Shuffling):
+    """One way in which a release may have been made. No groups mean that each column was shuffled by itself."""
 
-    in_buckets: bool
+    in_buckets: bool = True
     """Values were shuffled within buckets; otherwise every row shows the values of one person."""
-    together: Groups | None = None
-    """As in `Published`; None if each quasi-identifier was shuffled by itself."""
-    sensitive_in: tuple[int, ...] | None = None
-    """As in `Published`; None if no sensitive column was shuffled with a quasi-identifier."""
 
     @classmethod
-    def of(cls, shuffled: Shuffled) -> Making:
+    def of(cls, shuffling: Shuffling) -> Making:
         """Return what a method does, in one spelling."""
-        together, sensitive_in = shuffled
+        together, sensitive_in = shuffling.together, shuffling.sensitive_in
         alone = together is None or all(len(group) == 1 for group in together)
         if sensitive_in is not None and all(place < 0 for place in sensitive_in):
             sensitive_in = None
-        return cls(True, None if alone and sensitive_in is None else together, sensitive_in)
+        return cls(None if alone and sensitive_in is None else together, sensitive_in)
 
     @classmethod
     def of_groups(cls, groups: Groups, quasi: int, sensitive: int) -> Making:
@@ -52,7 +48,7 @@ class Making:
             for j in unit:
                 if j >= quasi and own:
                     place[j - quasi] = together.index(own)
-        return cls.of((together, tuple(place)))
+        return cls.of(Shuffling(together, tuple(place)))
 
     def units(self, quasi: int, columns: int) -> Groups:
         """Return the columns that were shuffled as a unit, quasi-identifiers first."""
@@ -82,8 +78,8 @@ class Making:
         return f"groups of columns were shuffled within buckets: {groups}"
 
 
-INTACT = Making(False)
-APART = Making(True)
+INTACT = Making(in_buckets=False)
+APART = Making()
 """Each column was shuffled by itself: whatever shuffling within buckets gives, this gives too."""
 
 
@@ -114,7 +110,7 @@ def by_record(record: Mapping[str, Any], published: Published, table: CodedTable
     units = tuple(tuple(names.index(name) for name in group if name in names) for group in groups)
     units = tuple(unit for unit in units if unit)
     if len(units) == 1:  # A single group: rows are as they were, and still have bucket numbers.
-        return Making(True, (tuple(range(len(published.attributes))),), (0,) * len(published.sensitive))
+        return Making((tuple(range(len(published.attributes))),), (0,) * len(published.sensitive))
     return Making.of_groups(units, len(published.attributes), len(published.sensitive))
 
 
@@ -129,7 +125,7 @@ def possible(published: Published, table: CodedTable | None, claimed: Making | N
     people where cells are ranges.
     """
     quasi, sensitive = len(published.attributes), 0 if apart else len(published.sensitive)
-    unshuffled = Making(True, (tuple(range(quasi)),)) if quasi > 1 else APART
+    unshuffled = Making((tuple(range(quasi)),)) if quasi > 1 else APART
     known = published.low is not None and published.sets is None
     if table is None or not known:
         ways = [unshuffled] if apart else [INTACT, unshuffled, *_linked_ways(quasi, sensitive)]
@@ -144,7 +140,7 @@ def possible(published: Published, table: CodedTable | None, claimed: Making | N
     if combinations.unseen():
         found += [APART] if claimed is None or not _may_be(claimed, combinations) else [claimed, APART]
     of_people = combinations.of_people() if table.population is not None else ()
-    found += [Making.of((groups, None)) for groups in of_people or ()]
+    found += [Making.of(Shuffling(groups)) for groups in of_people or ()]
     return Ways(tuple(_first(claimed, list(dict.fromkeys(found)), claimed in found)), of_people is not None)
 
 
@@ -167,7 +163,7 @@ def as_recorded(way: Making, published: Published, table: CodedTable | None, *, 
     )
     ways = [way]
     if not any(set(known) <= set(unit) for unit in units) and combinations.left_alone(units, known):
-        ways.append(Making(True, (known,)))
+        ways.append(Making((known,)))
     if not apart and combinations.left_alone(units, tuple(range(quasi + sensitive))):
         ways.append(INTACT)
     return Ways(tuple(ways))
@@ -187,8 +183,8 @@ def _linked_ways(quasi: int, sensitive: int) -> list[Making]:
     if not quasi or not sensitive:
         return []
     alone = tuple((j,) for j in range(quasi))
-    whole = Making(True, (tuple(range(quasi)),), (0,) * sensitive)
-    return list(dict.fromkeys([whole, *(Making(True, alone, (j,) * sensitive) for j in range(quasi))]))
+    whole = Making((tuple(range(quasi)),), (0,) * sensitive)
+    return list(dict.fromkeys([whole, *(Making(alone, (j,) * sensitive) for j in range(quasi))]))
 
 
 def _first(claimed: Making | None, ways: list[Making], there: bool) -> list[Making]:

@@ -94,7 +94,7 @@ class _Telling(Watch):
         if release is None:
             self._line.note(Ended(place, trial))
             return
-        self._line.note(Ended(place, trial, self._shown(release), release.shown_from is not None))
+        self._line.note(Ended(place, trial, self._shown(release), release.layout.in_buckets))
 
     def _shown(self, release: Release) -> tuple[Row | None, ...]:
         assert self._table is not None
