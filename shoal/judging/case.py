@@ -42,6 +42,7 @@ from shoal.release.pseudonyms import (
 from shoal.release.published import Published
 from shoal.release.published_types import retyped
 from shoal.release.read_published import read_back
+from shoal.release.received.cell_reader import attribute_of
 from shoal.release.received.read_earlier import encode_whole
 from shoal.release.received.read_record import (
     check_original,
@@ -50,7 +51,7 @@ from shoal.release.received.read_record import (
     recorded_owners,
     recorded_section,
 )
-from shoal.release.received.read_release import as_published, attribute_of, read_release, typed
+from shoal.release.received.read_release import as_published, read_release, typed
 from shoal.release.render import Rendered, bucket_name, render
 from shoal.release.results import Clock, Result
 from shoal.release.verdict import Verdict, worst

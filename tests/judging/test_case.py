@@ -22,7 +22,7 @@ PARTS = {
     "blocks": "shoal.coding.table.CodedTable._grouped_blocks",
     "render": "shoal.pipeline.steps.render",
     "render again": "shoal.judging.case.render",
-    "read": "shoal.release.received.read_release.read_published",
+    "read": "shoal.release.received.cell_reader.read_published",
     "read back": "shoal.judging.case.read_back",
     "policy": "shoal.policy.policy.problems_of",
 }

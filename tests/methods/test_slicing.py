@@ -135,7 +135,7 @@ def test_rules_about_classes_hold_for_each_value_beside(made, l):  # noqa: E741
     evidence = Evidence.of_release(table, release)
     published = evidence.published
     shown = published.low[published.class_of]
-    linked = published.linked
+    linked = published.layout.shuffling.linked
     groups = Counter((int(published.part_of[r]), *shown[r, linked].tolist()) for r in range(published.rows))
     model = DistinctDiversity(l=l, column=0, column_name="s0")
     codes = published.sensitive_codes[:, 0].tolist()

@@ -15,6 +15,7 @@ import shoal
 from shoal.apps.cli import main
 from shoal.errors import DataError, ShoalError
 from shoal.policy import Policy
+from shoal.release.layout import Shuffling
 from shoal.release.received import combinations
 from shoal.release.received.shuffled_columns import INTACT, Making
 from shoal.release.verdict import Verdict, worst
@@ -344,9 +345,11 @@ def test_too_many_ways_to_know_who_is_in_the_table(monkeypatch):
 
 def test_groups_of_columns_in_words_and_as_units():
     assert Making.of_groups(((0, 1, 2),), 2, 1) is INTACT
-    assert Making.of_groups(((0,), (1,), (2,)), 2, 1) == Making(True) == Making.of((None, None))
-    assert Making.of_groups(((0, 1), (2,)), 2, 1) == Making(True, ((0, 1),)) == Making.of((((0, 1),), (-1,)))
-    assert Making.of_groups(((0, 2), (1,)), 2, 1) == Making(True, ((0,), (1,)), (0,))
+    assert Making.of_groups(((0,), (1,), (2,)), 2, 1) == Making() == Making.of(Shuffling())
+    assert (
+        Making.of_groups(((0, 1), (2,)), 2, 1) == Making(((0, 1),)) == Making.of(Shuffling(((0, 1),), (-1,)))
+    )
+    assert Making.of_groups(((0, 2), (1,)), 2, 1) == Making(((0,), (1,)), (0,))
 
 
 def test_the_worst_verdict_counts():

@@ -17,7 +17,7 @@ from shoal.coding.hierarchy.kinds import parsed
 from shoal.coding.hierarchy.meanings import MISSING, Bound, Meaning
 from shoal.policy import Policy
 from shoal.release.bounds import meanings_of
-from shoal.release.received.read_release import attribute_of
+from shoal.release.received.cell_reader import attribute_of
 from shoal.support.arrays import LongVector
 
 Shown = tuple[pl.Series, LongVector]

@@ -20,7 +20,7 @@ from shoal.errors import DataError, PolicyError, Problem
 from shoal.judging.measures.evaluate import unmeasured
 from shoal.policy import Policy
 from shoal.release.bounds import bounds_among
-from shoal.release.received.read_release import attribute_of, has_domain
+from shoal.release.received.cell_reader import attribute_of, has_domain
 from shoal.release.render import bucket_name
 from shoal.release.results import Audit, Clock
 from shoal.support.run import Progress
