@@ -12,7 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from shoal.errors import PolicyError, Problem, did_you_mean
 from shoal.judging.measures import MEASURES, steering
-from shoal.methods import METHODS
+from shoal.methods import METHODS, Method
 from shoal.policy.privacy import Privacy
 from shoal.policy.problems import dotted, explained
 from shoal.policy.sections import MethodChoice, Utility
@@ -93,15 +93,16 @@ def method_kind(name: str) -> type[Any]:
     return METHODS[name]
 
 
-def built(choice: MethodChoice) -> Any:
+def built(choice: MethodChoice) -> Method:
     """Return the method with its options, or raise PolicyError."""
     problems = method_problems(choice, complete=True)
     if problems:
         raise PolicyError(problems)
-    return _made(method_kind(choice.name), choice)[0]
+    method: Method = _made(method_kind(choice.name), choice)[0]
+    return method
 
 
-def unless_broken(choice: MethodChoice) -> Any:
+def unless_broken(choice: MethodChoice) -> Method | None:
     """Return the method with its options, or None if it cannot be built, or chooses among the others."""
     return _made(METHODS[choice.name], choice)[0] if choice.name in METHODS else None
 

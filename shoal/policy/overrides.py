@@ -31,7 +31,7 @@ def changed(raw: Mapping[str, Any], settings: Iterable[str]) -> tuple[dict[str, 
     Settings with an unknown path or an invalid value are left out and returned as problems, and so are two settings
     that contradict each other.
     """
-    out = copy.deepcopy(dict(raw))
+    out = copy.deepcopy(long_form(raw))
     problems: list[Problem] = []
     parsed: list[tuple[list[str], Any]] = []
     for setting in settings:
@@ -57,6 +57,19 @@ def changed(raw: Mapping[str, Any], settings: Iterable[str]) -> tuple[dict[str, 
             message = f"is set to {shown(value)} and to {shown(found)}"
             problems.append(Problem(dotted(*path), message, "give one of them"))
     return out, problems
+
+
+def long_form(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """Expand the short form of a column, ``age = "quasi"``."""
+    out = dict(raw)
+    if isinstance(out.get("columns"), Mapping):
+        out["columns"] = {
+            name: {"role": entry} if isinstance(entry, str) else entry
+            for name, entry in out["columns"].items()
+        }
+    if isinstance(out.get("method"), str):
+        out["method"] = {"name": out["method"]}
+    return out
 
 
 def _kept(value: Any, found: Any, path: Sequence[str]) -> bool:

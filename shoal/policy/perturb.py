@@ -55,7 +55,7 @@ REASONS = {"quasi": "it is generalized", "weight": "estimates need true weights"
 """Role -> why a column of it is not perturbed, although it is published."""
 
 
-def built(spec: Mapping[str, float]) -> Perturbation:
+def perturbation(spec: Mapping[str, float]) -> Perturbation:
     """Return the perturbation that a column asks for."""
     ((name, amount),) = spec.items()
     return PERTURBATIONS[name].given(amount)
@@ -72,7 +72,7 @@ def perturb_problems(
     for name, column in columns.items():
         if column.perturb is None:
             continue
-        path, way = dotted("columns", name, "perturb"), built(column.perturb)
+        path, way = dotted("columns", name, "perturb"), perturbation(column.perturb)
         if column.role not in ("plain", "sensitive"):
             why = REASONS.get(column.role, "nothing of its values is published")
             message = (

@@ -20,24 +20,33 @@ from pydantic import (
 )
 
 from shoal.coding import Attribute
-from shoal.coding.column_plan import AS_THEY_ARE, REMOVED, ColumnPlan, Role
-from shoal.errors import POLICY, PolicyError, Problem, did_you_mean
+from shoal.coding.column_plan import REMOVED, ColumnPlan, Role
+from shoal.errors import POLICY, PolicyError, Problem
 from shoal.judging.measures import MEASURES
 from shoal.methods import METHODS
 from shoal.policy import toml
 from shoal.policy.checks import problems_of
-from shoal.policy.column_checks import collisions
+from shoal.policy.column_plans import plan_columns, plan_release
 from shoal.policy.field_docs import describe_fields
 from shoal.policy.file_limits import problems_in_file
-from shoal.policy.hierarchies import planned
+from shoal.policy.keywords import tables_of
 from shoal.policy.method_options import built
+from shoal.policy.overrides import SETTINGS, changed, long_form
+from shoal.policy.perturb import perturbation
 from shoal.policy.privacy import Privacy
 from shoal.policy.privacy_checks import without_order
-from shoal.policy.problems import dotted
 from shoal.policy.python_values import python_values
-from shoal.policy.sections import Column, Data, Engine, MethodChoice, Population, ReleaseFile, Utility
-from shoal.support.machine.files import read_text
-from shoal.support.wording import printable, setting
+from shoal.policy.sections import (
+    Column,
+    Data,
+    Engine,
+    InDatabase,
+    MethodChoice,
+    Population,
+    ReleaseFile,
+    Utility,
+)
+from shoal.support.wording import printable
 
 if TYPE_CHECKING:
     from shoal.io import ReadOptions
@@ -86,7 +95,7 @@ class Policy(BaseModel):
         if not isinstance(raw, Mapping):
             raise PolicyError([Problem("policy", f"must be a table, not {type(raw).__name__}")])
         base = Path((info.context or {}).get("base", "."))
-        raw = _long_form(python_values(raw))
+        raw = long_form(python_values(raw))
         problems = problems_of(raw, base)
         if problems:
             raise PolicyError(problems)
@@ -115,20 +124,7 @@ class Policy(BaseModel):
         to its folder.
         """
         place = Path(path)
-        try:
-            text = read_text(place)
-        except FileNotFoundError:
-            folder = place.parent
-            nearby = sorted(file.name for file in folder.glob("*.toml")) if folder.is_dir() else []
-            hint = did_you_mean(place.name, nearby) or f"{toml.starter()} makes one"
-            raise PolicyError([Problem(str(place), "there is no such file", hint)]) from None
-        except IsADirectoryError:
-            raise PolicyError([Problem(str(place), "is a folder", "name the policy file in it")]) from None
-        except UnicodeDecodeError:
-            raise PolicyError([Problem(str(place), "is not UTF-8 text", "save it as UTF-8")]) from None
-        except OSError as error:
-            raise PolicyError([Problem(str(place), f"cannot be read: {error.strerror}")]) from None
-        raw = toml.parsed(text, place.name)
+        raw = toml.parsed(toml.text_of(place), place.name)
         found = cls._changed(raw, settings, place.parent, in_file=True)
         found._file = place
         return found
@@ -202,64 +198,10 @@ class Policy(BaseModel):
         Safe Harbor: ``{"zip": "zip"}``. `workload`, `regression` and `predict` name what analysts will do with the
         release, as in `[utility]`.
         """
-        roles = {
-            "quasi": quasi,
-            "sensitive": sensitive,
-            "identifier": identifier,
-            "person": person,
-            "plain": plain,
-            "drop": drop,
-            "weight": survey_weight,
-        }
-        columns, problems = _by_role(python_values(roles))
-        for kind, members in python_values(groups or {}).items():
-            for name in _names(members, dotted("groups", kind), problems):
-                if name in columns:
-                    message = f"has two roles, {columns[name].get('group', columns[name]['role'])} and {kind}"
-                    problems.append(Problem(dotted("columns", name), message, "keep one of them"))
-                columns.setdefault(name, {"role": "person", "group": kind})
-        keys = Privacy.model_fields
-        own = inspect.signature(cls.from_keywords).parameters
-        known = [*keys, *(name for name, entry in own.items() if entry.kind is entry.KEYWORD_ONLY)]
-        problems += [
-            Problem(name, "is not a keyword of a policy", did_you_mean(name, known))
-            for name in requirements
-            if name not in keys
-        ]
-        extras = (("hierarchy", "hierarchies", hierarchies), ("weight", "weights", weights))
-        more = (("limit", "limits", limits), ("protected", "protected", protected))
-        for key, word, values in (
-            *extras,
-            *more,
-            ("publish", "publish", publish),
-            ("order", "order", order),
-            ("show", "show", show),
-            ("safe_harbor", "safe_harbor", safe_harbor),
-            ("", "reading", reading),
-        ):
-            for name, value in python_values(values or {}).items():
-                if name in columns:
-                    columns[name] |= {key: value} if key else value
-                else:
-                    problems.append(Problem(dotted(word, name), "has no role", did_you_mean(name, columns)))
-        asked = {key: value for key, value in requirements.items() if key in keys and value is not None}
-        raw = {
-            "data": {"other_columns": other_columns, **(data or {})},
-            "columns": columns,
-            "privacy": asked,
-            "method": {"name": method} if isinstance(method, str) else method,
-            "utility": {
-                "measure": measure,
-                "suppression": suppression,
-                "suppress": suppress,
-                "levels": levels,
-                "workload": None if workload is None else os.fspath(workload),
-                "regression": regression,
-                "predict": predict,
-            },
-        }
-        sections = {"population": population, "release": release, "engine": engine}
-        raw |= {name: section for name, section in sections.items() if section is not None}
+        own = inspect.signature(cls.from_keywords).parameters.values()
+        given = locals()
+        keywords = {one.name: given[one.name] for one in own if one.kind is one.KEYWORD_ONLY}
+        raw, problems = tables_of(keywords, requirements)
         return cls._made_despite(raw, problems, base)
 
     @classmethod
@@ -273,10 +215,8 @@ class Policy(BaseModel):
     ) -> Policy:
         """Make a policy from plain tables with settings; only the result is checked. What it keeps of tables that are
         `in_file` is limited; what the settings say is not."""
-        from shoal.policy.overrides import SETTINGS, changed
-
         settings = list(settings)
-        tables, problems = changed(_long_form(raw), settings) if settings else (raw, [])
+        tables, problems = changed(raw, settings) if settings else (raw, [])
         if in_file:
             own = problems_in_file(changed({}, settings)[0])
             foreign = [one for one in problems_in_file(tables) if one not in own]
@@ -322,15 +262,8 @@ class Policy(BaseModel):
         """Return plain tables, shaped like the file, without values that equal their default."""
         whole = self.model_dump(exclude_none=True)
         brief = self.model_dump(exclude_none=True, exclude_defaults=True)
-        parts = {"data": brief.get("data"), "columns": brief.get("columns"), "privacy": whole["privacy"]}
-        parts |= {
-            "method": whole["method"],
-            "utility": whole["utility"],
-            "population": brief.get("population"),
-            "release": brief.get("release"),
-            "engine": brief.get("engine"),
-        }
-        return {name: part for name, part in parts.items() if part}
+        parts = brief | {name: whole[name] for name in ("privacy", "method", "utility")}
+        return {name: parts[name] for name in whole if parts.get(name)}
 
     def to_toml(self) -> str:
         """Return the policy as TOML text; reading it gives an equal policy."""
@@ -389,7 +322,6 @@ class Policy(BaseModel):
     @property
     def earlier(self) -> list[dict[str, Any]]:
         """The earlier releases that `[privacy]` names, each with its original and record: paths, or addresses."""
-        from shoal.policy.sections import InDatabase
         from shoal.policy.sources import located
 
         return [
@@ -405,11 +337,8 @@ class Policy(BaseModel):
     @property
     def perturbed(self) -> dict[str, Perturbation]:
         """The columns that show other values than their own, each with the way how."""
-        from shoal.policy.perturb import built
-
-        return {
-            name: built(column.perturb) for name, column in self.columns.items() if column.perturb is not None
-        }
+        asked = {name: column.perturb for name, column in self.columns.items()}
+        return {name: perturbation(spec) for name, spec in asked.items() if spec is not None}
 
     @property
     def people(self) -> tuple[str, ...]:
@@ -432,56 +361,7 @@ class Policy(BaseModel):
         Raises PolicyError if the table lacks a column of the policy, or has columns without a role.
         A release need not have the columns that are removed, and its other columns are plain.
         """
-        missing = f"the {'release' if of_release else 'table'} has no such column"
-        lacking = [
-            name
-            for name, column in self.columns.items()
-            if name not in names and not (of_release and column.role in (*AS_THEY_ARE, *REMOVED))
-        ]
-        if len(lacking) > 1 and not set(self.columns) & set(names):
-            # Without a header line, the names would be the first row: somebody's.
-            hint = f"if the file has no header line, {setting('data.header', False)}"
-            message = f"{missing}s: {', '.join(lacking[:12])}; it has none of the policy's columns"
-            raise PolicyError([Problem("columns", message, hint)])
-        problems = [Problem(dotted("columns", name), missing, did_you_mean(name, names)) for name in lacking]
-        problems += [] if of_release else collisions(self.columns, names)
-        problems += [
-            Problem(
-                dotted("columns", name, "order"),
-                f"the table has no column '{own.order}'",
-                did_you_mean(own.order, names),
-            )
-            for name, own in self.columns.items()
-            if own.order is not None and own.order not in names and not of_release
-        ]
-        member = self.population.column if self.population is not None else None
-        other = [name for name in names if name not in self.columns and name != member]
-        choice = "plain" if of_release else self.data.other_columns
-        if other and choice == "refuse":
-            listed = ", ".join(other[:12]) + (f" and {len(other) - 12} more" if len(other) > 12 else "")
-            hint = f'give each a role, or decide for all: {setting("data.other_columns", "drop")}, or "plain"'
-            problems.append(Problem("columns", f"the table has columns without a role: {listed}", hint))
-        if problems:
-            raise PolicyError(problems)
-        fallback: Role = "plain" if choice == "plain" else "drop"
-        return tuple(self._plan(name, "identifier" if name == member else fallback) for name in names)
-
-    def _plan(self, name: str, fallback: Role) -> ColumnPlan:
-        column = self.columns.get(name)
-        if column is None:
-            return ColumnPlan(name, fallback)
-        hierarchy = planned(column.hierarchy, self._base)
-        return ColumnPlan(
-            name,
-            column.role,
-            hierarchy,
-            column.weight,
-            column.limit,
-            column.publish,
-            group=column.group,
-            show=column.show,
-            order=column.order,
-        )
+        return plan_release(self, names) if of_release else plan_columns(self, names)
 
     def models(self, sensitive: Sequence[str] | None = None) -> tuple[Model, ...]:
         """Return the models to satisfy; `sensitive` names the sensitive columns in the order of the table."""
@@ -525,40 +405,4 @@ class Policy(BaseModel):
 
     def build_method(self) -> Method:
         """Return the method with its options."""
-        method: Method = built(self.method)
-        return method
-
-
-def _long_form(raw: Mapping[str, Any]) -> dict[str, Any]:
-    """Expand the short form of a column, ``age = "quasi"``."""
-    out = dict(raw)
-    if isinstance(out.get("columns"), Mapping):
-        out["columns"] = {
-            name: {"role": entry} if isinstance(entry, str) else entry
-            for name, entry in out["columns"].items()
-        }
-    if isinstance(out.get("method"), str):
-        out["method"] = {"name": out["method"]}
-    return out
-
-
-def _by_role(roles: Mapping[str, Iterable[str]]) -> tuple[dict[str, dict[str, Any]], list[Problem]]:
-    """Turn columns by role into columns with roles; a column with two roles is a problem."""
-    columns: dict[str, dict[str, Any]] = {}
-    problems: list[Problem] = []
-    for role, names in roles.items():
-        for name in _names(names, role, problems):
-            former = columns.setdefault(name, {"role": role})["role"]
-            if former != role:
-                message = f"has two roles, {former} and {role}"
-                problems.append(Problem(dotted("columns", name), message, "keep one of them"))
-    return columns, problems
-
-
-def _names(given: Any, where: str, problems: list[Problem]) -> list[str]:
-    """Return names of columns as text; rows in their place are a problem, which does not show them."""
-    names = [given] if isinstance(given, str) else list(given or ())
-    wrong = [name for name in names if isinstance(name, list | tuple | Mapping)]
-    if wrong:
-        problems.append(Problem(where, "must be names of columns, not rows or tables"))
-    return [] if wrong else [str(name) for name in names]
+        return built(self.method)

@@ -6,10 +6,11 @@ import datetime as dt
 import re
 import tomllib
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
-from shoal.errors import PolicyError, Problem
-from shoal.policy.problems import dotted
+from shoal.errors import PolicyError, Problem, did_you_mean
+from shoal.support.machine.files import read_text
 from shoal.support.wording import either
 
 _PLACE = re.compile(r"\s*\(at line (\d+), column (\d+)\)|\s*\(at end of document\)")
@@ -27,6 +28,22 @@ def load_toml(text: str) -> dict[str, Any]:
         raise
     except ValueError:  # of `int`, of dates
         raise tomllib.TOMLDecodeError("a number has too many digits, or a date does not exist") from None
+
+
+def text_of(place: Path) -> str:
+    """Read the text of a policy file. Raises PolicyError if there is none."""
+    try:
+        return read_text(place)
+    except FileNotFoundError:
+        nearby = sorted(file.name for file in place.parent.glob("*.toml")) if place.parent.is_dir() else []
+        problem = ("there is no such file", did_you_mean(place.name, nearby) or f"{starter()} makes one")
+    except IsADirectoryError:
+        problem = ("is a folder", "name the policy file in it")
+    except UnicodeDecodeError:
+        problem = ("is not UTF-8 text", "save it as UTF-8")
+    except OSError as error:
+        problem = (f"cannot be read: {error.strerror}", "")
+    raise PolicyError([Problem(str(place), *problem)])
 
 
 def parsed(text: str, name: str) -> dict[str, Any]:
@@ -117,6 +134,3 @@ def document(sections: Mapping[str, Any]) -> str:
 
 def _table(head: str, entries: Mapping[str, Any]) -> str:
     return "".join([f"[{head}]\n", *(f"{key(name)} = {value(item)}\n" for name, item in entries.items())])
-
-
-__all__ = ["document", "dotted", "key", "parsed", "quoted", "value"]

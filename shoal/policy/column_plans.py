@@ -1,0 +1,87 @@
+"""What to do with each column of a table, by a policy; and the tables that a policy does not fit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from shoal.coding.column_plan import AS_THEY_ARE, REMOVED, ColumnPlan
+from shoal.errors import PolicyError, Problem, did_you_mean
+from shoal.policy.column_checks import collisions
+from shoal.policy.hierarchies import planned
+from shoal.policy.problems import dotted
+from shoal.support.wording import setting
+
+if TYPE_CHECKING:
+    from shoal.policy.policy import Policy
+
+LISTED = 12
+"""How many columns a message names."""
+
+
+def plan_columns(policy: Policy, names: Sequence[str]) -> tuple[ColumnPlan, ...]:
+    """Return what to do with the columns of a table; raise PolicyError if the table does not fit the policy."""
+    problems = _lacking(policy, names, [name for name in policy.columns if name not in names], "table")
+    problems += collisions(policy.columns, names)
+    problems += [
+        Problem(
+            dotted("columns", name, "order"),
+            f"the table has no column '{own.order}'",
+            did_you_mean(own.order, names),
+        )
+        for name, own in policy.columns.items()
+        if own.order is not None and own.order not in names
+    ]
+    other = [name for name in names if name not in policy.columns and name != _member(policy)]
+    if other and policy.data.other_columns == "refuse":
+        more = f" and {len(other) - LISTED} more" if len(other) > LISTED else ""
+        listed = ", ".join(other[:LISTED]) + more
+        hint = f'give each a role, or decide for all: {setting("data.other_columns", "drop")}, or "plain"'
+        problems.append(Problem("columns", f"the table has columns without a role: {listed}", hint))
+    if problems:
+        raise PolicyError(problems)
+    plain = policy.data.other_columns == "plain"
+    return tuple(_plan(policy, name, plain=plain) for name in names)
+
+
+def plan_release(policy: Policy, names: Sequence[str]) -> tuple[ColumnPlan, ...]:
+    """Return what the columns of a release are: it need not have those that are removed, and others are plain."""
+    wanted = [name for name, own in policy.columns.items() if own.role not in (*AS_THEY_ARE, *REMOVED)]
+    problems = _lacking(policy, names, [name for name in wanted if name not in names], "release")
+    if problems:
+        raise PolicyError(problems)
+    return tuple(_plan(policy, name, plain=True) for name in names)
+
+
+def _lacking(policy: Policy, names: Sequence[str], lacking: Sequence[str], what: str) -> list[Problem]:
+    """Return the columns that a table or a release lacks; raise PolicyError if it has none of the policy's."""
+    missing = f"the {what} has no such column"
+    if len(lacking) > 1 and not set(policy.columns) & set(names):
+        # Without a header line, the names would be the first row: somebody's.
+        hint = f"if the file has no header line, {setting('data.header', False)}"
+        message = f"{missing}s: {', '.join(lacking[:LISTED])}; it has none of the policy's columns"
+        raise PolicyError([Problem("columns", message, hint)])
+    return [Problem(dotted("columns", name), missing, did_you_mean(name, names)) for name in lacking]
+
+
+def _member(policy: Policy) -> str | None:
+    """Return the column that says who is in the table, if there is one."""
+    return None if policy.population is None else policy.population.column
+
+
+def _plan(policy: Policy, name: str, *, plain: bool) -> ColumnPlan:
+    """Return what to do with a column; one that the policy does not name is published if it may be `plain`."""
+    column = policy.columns.get(name)
+    if column is None:
+        return ColumnPlan(name, "identifier" if name == _member(policy) else "plain" if plain else "drop")
+    return ColumnPlan(
+        name,
+        column.role,
+        planned(column.hierarchy, policy.base),
+        column.weight,
+        column.limit,
+        column.publish,
+        group=column.group,
+        show=column.show,
+        order=column.order,
+    )
