@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -13,22 +12,23 @@ import polars as pl
 
 from shoal import io
 from shoal.coding import CodedTable
-from shoal.errors import ARGUMENTS, InfeasibleError, OutputError, PolicyError, Problem, ViolationError
+from shoal.errors import ARGUMENTS, InfeasibleError, PolicyError, Problem, ViolationError
 from shoal.judging.measures import MEASURES
 from shoal.judging.measures.cell_losses import Il
 from shoal.judging.models.feasibility import reasons_against, unserved
 from shoal.methods.blocks import satisfying
 from shoal.network.graph import Network
-from shoal.network.judge_network import NetworkAudit, encode_nodes, judge_network
-from shoal.network.masked import GRAPH, TABLE_FORMATS, MaskedNetwork, NetworkOutbox, make_folder, mask
+from shoal.network.judge_network import Effort, NetworkAudit, Original, Shown, encode_nodes, judge_network
+from shoal.network.masked import MaskedNetwork, mask
 from shoal.network.network_card import network_card
-from shoal.network.node_clusters import cluster_network
+from shoal.network.network_files import NetworkFiles
+from shoal.network.node_clusters import NetworkClusters, cluster_network
 from shoal.network.random_graphs import sample_network, sample_tables
-from shoal.network.read_network import read_network
+from shoal.network.read_network import read_for
 from shoal.policy import Policy
 from shoal.policy.problems import dotted
 from shoal.policy.sources import inputs_of
-from shoal.release.record import NOT_FOR_PUBLICATION, card_text, make_record
+from shoal.release.record import NOT_FOR_PUBLICATION, make_record
 from shoal.release.results import Clock
 from shoal.release.verdict import shortfalls
 from shoal.support.arrays import BoolVector, IntVector
@@ -80,7 +80,7 @@ class NetworkResult(NetworkAudit):
 
     def write(self, folder: str | Path, *, kind: str = "csv", force: bool = False) -> list[Path]:
         """Write the tables and a GraphML file into a folder, all or none."""
-        return write_files(self, Path(folder), kind=kind, force=force)
+        return NetworkFiles(folder=Path(folder), kind=kind, force=force).write(self)
 
 
 def anonymize_network(
@@ -107,42 +107,12 @@ def anonymize_network(
     """
     clock = Clock()
     chosen = Policy.given(policy, keywords)
-    if not 0.0 <= alpha <= 1.0:
-        message = f"must be from 0 (structure alone) to 1 (attributes alone), not {alpha}"
-        raise PolicyError([Problem("alpha", message)], where=ARGUMENTS)
-    if chosen.utility.measure not in (Il.name, MEASURES.default):
-        message = f"'{chosen.utility.measure}' cannot steer the clusters of a network"
-        hint = f"leave it at {MEASURES.default}; a network weighs {Il.name} against structure, and reports all measures"
-        raise PolicyError([Problem("utility.measure", message, hint)])
-    for name in chosen.pseudonyms:
-        message = (
-            "a masked network publishes no rows of single nodes, so there is nothing to put a pseudonym on"
-        )
-        raise PolicyError([Problem(dotted("columns", name, "publish"), message, "leave it out")])
-    for name in chosen.perturbed:
-        message = "columns of networks are published as they are"
-        raise PolicyError([Problem(dotted("columns", name, "perturb"), message, "leave it out")])
-    for path, asked in (
-        *((dotted("columns", name, "show"), column.show) for name, column in chosen.columns.items()),
-        ("utility.levels", chosen.utility.levels),
-        ("utility.workload", chosen.utility.workload),
-        ("utility.predict", chosen.utility.predict),
-        ("utility.regression", chosen.utility.regression and chosen.utility.regression.outcome),
-    ):
-        if asked is not None:
-            raise PolicyError([Problem(path, f"'{asked}' is for tables, not for networks", "leave it out")])
+    _check_asked(chosen, alpha)
     seed = checked_seed(seed)
     run = Run.start(seed, progress)
     progress("read", 0.0)
     with clock("read"):
-        whole = read_network(
-            nodes,
-            edges,
-            id=id,
-            identifiers=chosen.names("identifier"),
-            ends=ends,
-            options=chosen.read_options(),
-        )
+        whole = read_for(chosen, nodes, edges, id=id, ends=ends)
     progress("encode", 0.1)
     with clock("encode"):
         full = encode_nodes(whole, chosen)
@@ -160,25 +130,14 @@ def anonymize_network(
         kept = np.flatnonzero(~dropped).astype(np.int32) if names else np.arange(whole.nodes, dtype=np.int32)
         masked = masked.typed(whole.as_shown, kept)
     # An adversary knows the whole network, so the release is judged against it, even if nodes were suppressed.
-    report = judge_network(
-        masked, chosen, whole, full, run, clock, samples=samples, attack=attack, owner=kept[own]
-    )
+    original = Original(whole, full, owner=kept[own])
+    report = judge_network(Shown(masked), chosen, original, run, clock, Effort(samples, attack))
     if not report.holds:
         head = "the masked network does not satisfy its policy, so it was not written"
         raise ViolationError("\n".join([head, *shortfalls(report.failing)]))
     place = np.full(whole.nodes, -1, np.int32)
     place[~dropped] = cluster_of
-    notes = [*report.notes, *([] if seed is None else [NOT_FOR_PUBLICATION])]
-    if names:
-        notes.append(
-            f"nodes that no cluster can hold under the generalization limits are suppressed: {'; '.join(names)}"
-        )
-    if found.leftovers:
-        count = "1 node was" if found.leftovers == 1 else f"{found.leftovers:,} nodes were"
-        notes.append(f"{count} left over and added to the nearest cluster")
-    if found.merged:
-        count = "1 cluster was" if found.merged == 1 else f"{found.merged:,} clusters were"
-        notes.append(f"{count} merged with others to satisfy the models")
+    notes = [*report.notes, *([] if seed is None else [NOT_FOR_PUBLICATION]), *_notes(found, names)]
     parts = {own.name: getattr(report, own.name) for own in fields(report)} | {"notes": tuple(notes)}
     result = NetworkResult(
         **parts,
@@ -199,84 +158,56 @@ def anonymize_network(
     return replace(result, record=record, card=card)
 
 
+def _check_asked(policy: Policy, alpha: float) -> None:
+    """Raise PolicyError if the policy asks for what networks do not have."""
+    if not 0.0 <= alpha <= 1.0:
+        message = f"must be from 0 (structure alone) to 1 (attributes alone), not {alpha}"
+        raise PolicyError([Problem("alpha", message)], where=ARGUMENTS)
+    if policy.utility.measure not in (Il.name, MEASURES.default):
+        message = f"'{policy.utility.measure}' cannot steer the clusters of a network"
+        hint = f"leave it at {MEASURES.default}; a network weighs {Il.name} against structure, and reports all measures"
+        raise PolicyError([Problem("utility.measure", message, hint)])
+    no_rows = "a masked network publishes no rows of single nodes, so there is nothing to put a pseudonym on"
+    refused = [(dotted("columns", name, "publish"), no_rows) for name in policy.pseudonyms]
+    as_they_are = "columns of networks are published as they are"
+    refused += [(dotted("columns", name, "perturb"), as_they_are) for name in policy.perturbed]
+    shows = {name: column.show for name, column in policy.columns.items()}
+    asked: dict[str, Any] = {dotted("columns", name, "show"): show for name, show in shows.items()}
+    utility = policy.utility
+    asked |= {f"utility.{key}": getattr(utility, key) for key in ("levels", "workload", "predict")}
+    asked["utility.regression"] = utility.regression and utility.regression.outcome
+    for_tables = (
+        (path, f"'{own}' is for tables, not for networks") for path, own in asked.items() if own is not None
+    )
+    for path, message in (*refused, *for_tables):
+        raise PolicyError([Problem(path, message, "leave it out")])
+
+
+def _notes(found: NetworkClusters, suppressed: Sequence[str]) -> Iterator[str]:
+    """Say what became of nodes that fit nowhere."""
+    if suppressed:
+        which = "; ".join(suppressed)
+        yield f"nodes that no cluster can hold under the generalization limits are suppressed: {which}"
+    if found.leftovers:
+        count = "1 node was" if found.leftovers == 1 else f"{found.leftovers:,} nodes were"
+        yield f"{count} left over and added to the nearest cluster"
+    if found.merged:
+        count = "1 cluster was" if found.merged == 1 else f"{found.merged:,} clusters were"
+        yield f"{count} merged with others to satisfy the models"
+
+
 def anonymize_network_files(
-    nodes: Any,
-    edges: Any,
-    policy: Policy,
-    folder: Path,
-    *,
-    kind: str = "csv",
-    record: Path | None = None,
-    report: Path | None = None,
-    cards: Sequence[Path] = (),
-    spare: Sequence[Path] = (),
-    force: bool = False,
-    **options: Any,
+    nodes: Any, edges: Any, policy: Policy, files: NetworkFiles, *, spare: Sequence[Path] = (), **options: Any
 ) -> NetworkResult:
     """Turn files into a verified masked network in a folder, with its card, record and report. Nothing is written
     unless it satisfies the policy, and never over the data or over files to `spare`, such as the policy's."""
-    release = [folder / f"{name}.{kind}" for name in ("nodes", "members", "edges")]
-    papers = [(record, "the record"), (report, "the report"), *((path, "a card") for path in cards)]
-    io.check_apart(
-        inputs_of(policy)
-        | {source: "the data" for source in (nodes, edges) if isinstance(source, str | Path)}
-        | dict.fromkeys(spare, "the policy"),
-        [*((path, "the release") for path in (*release, folder / GRAPH)), *papers],
-    )
-    for path in (record, report, *cards):
-        if path is not None:
-            io.check_writable(path, force=force, table=False)
-    _check_folder(folder, kind, force=force)
+    data = {source: "the data" for source in (nodes, edges) if isinstance(source, str | Path)}
+    files.check(inputs_of(policy) | data | dict.fromkeys(spare, "the policy"))
     result = anonymize_network(nodes, edges, policy, **options)
     if result.masked.members is not None:
-        io.check_holds(release[1], result.masked.members, sensitive=policy.names("sensitive"))
-    write_files(result, folder, kind=kind, record=record, report=report, cards=cards, force=force)
+        io.check_holds(files.table("members"), result.masked.members, sensitive=policy.names("sensitive"))
+    files.write(result)
     return result
-
-
-def write_files(
-    result: NetworkResult,
-    folder: Path,
-    *,
-    kind: str = "csv",
-    record: Path | None = None,
-    report: Path | None = None,
-    cards: Sequence[Path] = (),
-    force: bool = False,
-) -> list[Path]:
-    """Write a masked network with its card, record and report, all or none."""
-    _check_folder(folder, kind, force=force)
-    created = make_folder(folder)
-    try:
-        box = NetworkOutbox(force=force)
-        with box:
-            written = result.masked.put_into(box, folder, kind)
-            if record is not None:
-                written.append(box.write_text(record, json.dumps(result.record, indent=2) + "\n"))
-            if report is not None:
-                from shoal.network.network_report import report_html
-
-                written.append(box.write_text(report, report_html(result)))
-            written += [box.write_text(path, card_text(result.card, path), private=False) for path in cards]
-    except BaseException:
-        if created and not any(folder.iterdir()):
-            folder.rmdir()
-        raise
-    return written
-
-
-def _check_folder(folder: Path, kind: str, *, force: bool) -> None:
-    if kind not in TABLE_FORMATS:
-        raise OutputError(f"unknown table format '{kind}'; known are {', '.join(TABLE_FORMATS)}")
-    if not folder.exists():
-        if not folder.absolute().parent.is_dir():
-            raise OutputError(f"{folder}: the folder {folder.parent} does not exist; create it first")
-        return
-    if not folder.is_dir():
-        raise OutputError(f"{folder} is a file; name a folder")
-    for name in ("nodes", "members", "edges"):
-        io.check_writable(folder / f"{name}.{kind}", force=force)
-    io.check_writable(folder / GRAPH, force=force, table=False)
 
 
 def _given_back(data: pl.DataFrame, kind: str) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -46,19 +46,26 @@ class NetworkDisclosure:
         return asdict(self)
 
 
+@dataclass(frozen=True)
+class Attributes:
+    """What is known about people besides edges, before and after."""
+
+    table: CodedTable
+    """The attributes of all nodes."""
+    published: Published
+    """One class per super-node, in the order of the masked network."""
+    needed: Mapping[int, int] = field(default_factory=dict)
+    """Sensitive column -> how many values the policy requires."""
+
+
 class Beliefs:
     """Collects what the candidates of each target show. Without sensitive columns it collects nothing."""
 
-    def __init__(
-        self,
-        table: CodedTable | None,
-        published: Published | None,
-        knowledge: Sequence[str],
-        needed: Mapping[int, int],
-    ) -> None:
-        self._needed = needed
+    def __init__(self, attributes: Attributes | None, knowledge: Sequence[str]) -> None:
+        self._needed = {} if attributes is None else attributes.needed
         self._columns: list[tuple[str, IntVector, Any]] = []
-        if table is not None and published is not None and published.rows:
+        if attributes is not None and attributes.published.rows:
+            table, published = attributes.table, attributes.published
             from scipy.sparse import csr_matrix
 
             for j, attribute in enumerate(table.sensitive):

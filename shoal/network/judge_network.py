@@ -16,7 +16,7 @@ from shoal.errors import DataError
 from shoal.io.sheet import Sheet
 from shoal.judging.case import Case
 from shoal.judging.models.threats import Threat
-from shoal.network.disclosure import NetworkDisclosure
+from shoal.network.disclosure import Attributes, NetworkDisclosure
 from shoal.network.graph import Network
 from shoal.network.masked import (
     GRAPH,
@@ -31,9 +31,9 @@ from shoal.network.network_losses import ngil, nsil
 from shoal.network.network_truth import cluster_verdicts, places_by_cells, places_by_owner, total_verdicts
 from shoal.network.ordinary import single_nodes
 from shoal.network.random_graphs import sample_network
-from shoal.network.read_network import is_library_graph, read_network
+from shoal.network.read_network import is_library_graph, read_for
 from shoal.network.structure import Structure, differences, structure_of
-from shoal.network.structure_attacks import NetworkExposure, attack_network
+from shoal.network.structure_attacks import NetworkAttacks, NetworkExposure, attack_network
 from shoal.policy import Policy
 from shoal.release import ValueSets
 from shoal.release.published import Boxes
@@ -80,6 +80,37 @@ class NetworkAudit(Audit):
         return out
 
 
+@dataclass(frozen=True)
+class Shown:
+    """What was published of a network."""
+
+    masked: MaskedNetwork
+    named_by: str = ""
+    """A published column that names single nodes."""
+    beside: str | None = None
+    """How the graph next to the tables differs from them; None if there is no such graph."""
+
+
+@dataclass(frozen=True)
+class Original:
+    """What a masked network was made from."""
+
+    network: Network
+    table: CodedTable
+    """The attributes of all its nodes."""
+    owner: IntVector | None = None
+    """The node that each published row is about, if Shoal made it just now."""
+
+
+@dataclass(frozen=True)
+class Effort:
+    """What is tried if the original is known."""
+
+    samples: int = 1
+    """How many graphs are drawn to measure structure."""
+    attack: bool = True
+
+
 def audit_network(
     masked: Any,
     policy: Policy | str | Path | None = None,
@@ -103,43 +134,28 @@ def audit_network(
     chosen = Policy.given(policy, keywords)
     run = Run.start(seed, progress)
     progress("read", 0.0)
-    network = table = None
+    original = None
     with clock("read"):
-        shown, named_by, beside = _published(masked, chosen, id, ends)
-        if nodes is not None:
-            network = read_network(
-                nodes,
-                edges,
-                id=id,
-                identifiers=chosen.names("identifier"),
-                ends=ends,
-                options=chosen.read_options(),
-            )
+        shown = _published(masked, chosen, id, ends)
+        network = None if nodes is None else read_for(chosen, nodes, edges, id=id, ends=ends)
     if network is not None:
         with clock("encode"):
-            table = encode_nodes(network, chosen)
-    return judge_network(
-        shown, chosen, network, table, run, clock, samples=samples, named_by=named_by, beside=beside
-    )
+            original = Original(network, encode_nodes(network, chosen))
+    return judge_network(shown, chosen, original, run, clock, Effort(samples))
 
 
-def _published(
-    source: Any, policy: Policy, id: str | None, ends: tuple[str, str] | None
-) -> tuple[MaskedNetwork, str, str | None]:
-    """Return what was published, the column that names nodes in a table of an ordinary graph, and how the graph next
-    to the tables differs from them; None if there is no such graph."""
+def _published(source: Any, policy: Policy, id: str | None, ends: tuple[str, str] | None) -> Shown:
+    """Return what was published: a masked network, or a graph of another tool."""
     if isinstance(source, MaskedNetwork):
-        return checked(source), "", None
-    given: dict[str, Any] = {"id": id, "identifiers": policy.names("identifier"), "ends": ends}
+        return Shown(checked(source))
     if is_library_graph(source) or is_graph(source):
-        graph = read_network(source, **given, options=policy.read_options())
-        return single_nodes(graph, policy), "", None
+        return Shown(single_nodes(read_for(policy, source, id=id, ends=ends), policy))
     tables = tables_in(source)
     if tables is None:
         masked = read_masked(source)
-        return masked, "", difference_of_graph(source, masked)
-    graph = read_network(*tables, **given, options=policy.read_options())
-    return single_nodes(graph, policy), graph.id_column, None
+        return Shown(masked, beside=difference_of_graph(source, masked))
+    graph = read_for(policy, *tables, id=id, ends=ends)
+    return Shown(single_nodes(graph, policy), named_by=graph.id_column)
 
 
 def encode_nodes(network: Network, policy: Policy) -> CodedTable:
@@ -158,68 +174,40 @@ def encode_nodes(network: Network, policy: Policy) -> CodedTable:
 
 
 def judge_network(
-    masked: MaskedNetwork,
-    policy: Policy,
-    network: Network | None,
-    table: CodedTable | None,
-    run: Run,
-    clock: Clock,
-    *,
-    samples: int = 1,
-    attack: bool = True,
-    named_by: str = "",
-    beside: str | None = None,
-    owner: IntVector | None = None,
+    shown: Shown, policy: Policy, original: Original | None, run: Run, clock: Clock, effort: Effort
 ) -> NetworkAudit:
-    """Judge a masked network; `network` is what it was made from, and `table` the attributes of all its nodes. If the
-    masked network is inconsistent, nothing further is computed. `named_by` is a published column that names single
-    nodes, `beside` how the graph next to the tables differs from them, and `owner` the node that each published row is
-    about, if Shoal made it just now.
+    """Judge a masked network, against its original if that is known. If the masked network is inconsistent, nothing
+    further is computed.
     """
+    masked = shown.masked
     run.progress("verify", 0.8)
     with clock("verify"):
         problems = masked.problems()
-        verdicts = [Verdict("possible structure", 0, len(problems), not problems, "; ".join(problems), True)]
-        if beside is not None:
-            verdicts.append(Verdict(GRAPH, 0, int(bool(beside)), not beside, beside, True, False))
-        case = network_case(masked, policy, table, owner)
-        notes = list(case.notes)
-        if network is not None and table is not None and not problems:
-            places = (
-                places_by_cells(case.published, table, policy.perturbed)
-                if owner is None
-                else places_by_owner(owner, masked.rows()[1], network.nodes)
-            )
-            may_suppress = bool(case.requirements.suppression)
-            verdicts += total_verdicts(masked, network, places, may_suppress=may_suppress)
-            in_clusters, not_compared = cluster_verdicts(masked, network, places)
-            verdicts += [*case.truthful, *in_clusters]
-            notes += [*(case.truth_notes if owner is None else ()), *not_compared]
-        verdicts = [*_of_networks(case.verdicts), *verdicts, *_identifiers_gone(masked, policy, named_by)]
+        case = network_case(masked, policy, original)
+        verdicts, notes = _verify(shown, case, original, problems)
     run.progress("measure", 0.85)
     with clock("measure"):
         measures = {"ngil": ngil(case), "nsil": nsil(masked), **case.measures}
         losses = case.losses
-    found: dict[str, Any] = {}
-    if network is not None and masked.people != network.nodes:
+    structure: Mapping[str, Mapping[str, float]] = {}
+    found = NetworkAttacks((), ())
+    if original is not None and masked.people != original.network.nodes:
         notes.append(
             "nodes were suppressed, so Shoal cannot compare structure with the original or run attacks"
         )
-    elif network is not None and not problems:
-        if samples:
+    elif original is not None and not problems:
+        if effort.samples:
             with clock("structure"):
-                found["structure"] = _structure(network, masked, run, samples)
+                structure = _structure(original.network, masked, run, effort.samples)
         run.progress("attack", 0.92)
-        if attack:
+        if effort.attack:
+            k = max(case.k, 2)
             with clock("attack"):
-                own = table if table is not None and table.rows == network.nodes else None
-                k = max(case.k, 2)
-                columns = range(len(own.sensitive) if own is not None else 0)
+                columns = range(len(original.table.sensitive))
                 needed = {j: case.requirements.values_needed(j) for j in columns}
-                attacks = attack_network(network, masked, own, case.published, k, run.random, needed)
-                found |= {"attacks": attacks.exposures, "disclosures": attacks.disclosures}
-            verdicts.append(_candidates(attacks.exposures, k))
-            verdicts += _values(attacks.disclosures)
+                known = Attributes(original.table, case.published, needed)
+                found = attack_network(original.network, masked, known, k, run.random)
+            verdicts += [_candidates(found.exposures, k), *_values(found.disclosures)]
     return NetworkAudit(
         rows=case.published.rows + case.published.suppressed,
         suppressed=case.suppressed,
@@ -228,12 +216,41 @@ def judge_network(
         measures=measures,
         losses=losses,
         seconds=clock.seconds,
-        notes=(*(network.notes if network else ()), *notes),
-        edges_before=network.edges if network else None,
+        notes=(*(original.network.notes if original else ()), *notes),
+        edges_before=original.network.edges if original else None,
         edges_published=masked.links,
+        structure=structure,
+        attacks=found.exposures,
+        disclosures=found.disclosures,
         threats=tuple(model.threat for model in case.requirements.judged),
-        **found,
     )
+
+
+def _verify(
+    shown: Shown, case: Case, original: Original | None, problems: Sequence[str]
+) -> tuple[list[Verdict], list[str]]:
+    """Return the verdicts about a masked network, and notes. One that has problems is not compared."""
+    masked = shown.masked
+    verdicts = [Verdict("possible structure", 0, len(problems), not problems, "; ".join(problems), True)]
+    if shown.beside is not None:
+        verdicts.append(
+            Verdict(GRAPH, 0, int(bool(shown.beside)), not shown.beside, shown.beside, True, False)
+        )
+    notes = list(case.notes)
+    if original is not None and not problems:
+        network, owner = original.network, original.owner
+        places = (
+            places_by_cells(case.published, original.table, case.policy.perturbed)
+            if owner is None
+            else places_by_owner(owner, masked.rows()[1], network.nodes)
+        )
+        may_suppress = bool(case.requirements.suppression)
+        verdicts += total_verdicts(masked, network, places, may_suppress=may_suppress)
+        in_clusters, not_compared = cluster_verdicts(masked, network, places)
+        verdicts += [*case.truthful, *in_clusters]
+        notes += [*(case.truth_notes if owner is None else ()), *not_compared]
+    gone = _identifiers_gone(masked, case.policy, shown.named_by)
+    return [*_of_networks(case.verdicts), *verdicts, *gone], notes
 
 
 def _candidates(exposures: Sequence[NetworkExposure], k: int) -> Verdict:
@@ -274,14 +291,13 @@ def _identifiers_gone(masked: MaskedNetwork, policy: Policy, named_by: str) -> l
     )
 
 
-def network_case(
-    masked: MaskedNetwork, policy: Policy, table: CodedTable | None, owner: IntVector | None = None
-) -> Case:
+def network_case(masked: MaskedNetwork, policy: Policy, original: Original | None) -> Case:
     """Read a masked network as an outsider does: one class per super-node, even if two of them show the same cells.
 
     An adversary can distinguish super-nodes, because each has its own edges.
     """
     rows, place = masked.rows()
+    table = None if original is None else original.table
     try:
         case = Case.of_rows(rows, policy, table)
     except DataError:
@@ -301,7 +317,7 @@ def network_case(
         part = Boxes(part.low[read], part.high[read], sets, part.unread[read], part.foreign)
     return replace(
         case,
-        owner=owner,
+        owner=None if original is None else original.owner,
         published=replace(
             published,
             class_of=place.astype(np.int32),

@@ -15,6 +15,7 @@ from shoal.io import ReadOptions
 from shoal.io.read_errors import as_data_error
 from shoal.network.graph import Network, network_from_pairs
 from shoal.network.graphml import read_graphml
+from shoal.policy import Policy
 from shoal.support.arrays import IntVector, LongVector
 from shoal.support.wording import either, some_values
 
@@ -80,6 +81,19 @@ def read_network(
         notes=notes,
         as_shown=table.as_shown,
     )
+
+
+def read_for(
+    policy: Policy,
+    nodes: Any,
+    edges: Any = None,
+    *,
+    id: str | None = None,
+    ends: tuple[str, str] | None = None,
+) -> Network:
+    """Read a network as its policy says."""
+    names, options = policy.names("identifier"), policy.read_options()
+    return read_network(nodes, edges, id=id, identifiers=names, ends=ends, options=options)
 
 
 def is_library_graph(source: Any) -> bool:

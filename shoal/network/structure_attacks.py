@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
-from shoal.coding import CodedTable
-from shoal.network.disclosure import Beliefs, NetworkDisclosure
+from shoal.network.disclosure import Attributes, Beliefs, NetworkDisclosure
 from shoal.network.graph import Network
 from shoal.network.masked import MaskedNetwork
 from shoal.network.ordinary import graph_of
-from shoal.release.published import Published
 from shoal.support.arrays import BoolVector, IntVector, LongVector
 from shoal.support.brief import Brief
 
@@ -108,19 +106,16 @@ class NetworkAttacks:
 def attack_network(
     network: Network,
     masked: MaskedNetwork,
-    table: CodedTable | None,
-    published: Published | None,
+    attributes: Attributes | None,
     k: int,
     random: np.random.Generator,
-    needed: Mapping[int, int] | None = None,
 ) -> NetworkAttacks:
     """Try all attacks, each with and without knowledge of quasi-identifiers.
 
-    `published` has one class per super-node, in the order of the masked network. Candidates in the masked network are
-    all nodes of super-nodes that the knowledge does not rule out. The tests are necessary conditions, so a stronger
-    adversary might rule out more, but never another member of the right super-node: what matches one member matches
-    all. If every super-node is a single node, the release is an ordinary graph, and the tests are exact.
-    `needed` is how many values the policy requires of sensitive columns.
+    Candidates in the masked network are all nodes of super-nodes that the knowledge does not rule out. The tests are
+    necessary conditions, so a stronger adversary might rule out more, but never another member of the right super-node:
+    what matches one member matches all. If every super-node is a single node, the release is an ordinary graph, and the
+    tests are exact.
     """
     from shoal.kernels.network import common_neighbours
 
@@ -134,10 +129,10 @@ def attack_network(
     noise = random.integers(0, 2**64, highest + 2, dtype=np.uint64)
     keys = _structural_keys(network, common, noise)
     fits = _fits_exactly(keys, shown, noise) if shown else _fits_possibly(network, masked, common)
-    points, covers = _attributes(table, published)
+    points, covers = _covering(attributes)
     counted: dict[str, list[int]] = {name: [] for name in KNOWLEDGE}
     counted |= {f"{name} + attributes": [] for name in KNOWLEDGE} if covers is not None else {}
-    beliefs = Beliefs(table, published, list(counted), needed or {})
+    beliefs = Beliefs(attributes, list(counted))
     for x in targets.tolist():
         for name, good in fits(x).items():
             counted[name].append(int(good @ masked.size))
@@ -154,21 +149,23 @@ def attack_network(
         columns = [keys[plain]] + ([points.astype(np.uint64)] if name != plain and points is not None else [])
         alike[name] = _alike(columns)
         same = np.bincount(alike[name])[alike[name]]
-        after = np.array(left)
-        exposures.append(
-            NetworkExposure(
-                name,
-                len(after),
-                int(same.min()),
-                float(same.mean()),
-                int((same == 1).sum()),
-                int(after.min()),
-                float(after.mean()),
-                int((after < k).sum()),
-                int((after == 0).sum()),
-            )
-        )
+        exposures.append(_exposure(name, same, np.array(left), k))
     return NetworkAttacks(tuple(exposures), beliefs.disclosures(alike))
+
+
+def _exposure(knowledge: str, before: LongVector, after: LongVector, k: int) -> NetworkExposure:
+    """Sum up how many candidates there are for all nodes before, and for the targets after."""
+    return NetworkExposure(
+        knowledge,
+        len(after),
+        int(before.min()),
+        float(before.mean()),
+        int((before == 1).sum()),
+        int(after.min()),
+        float(after.mean()),
+        int((after < k).sum()),
+        int((after == 0).sum()),
+    )
 
 
 def degree_candidates(network: Network, masked: MaskedNetwork) -> LongVector:
@@ -263,17 +260,16 @@ def _edges_among_neighbours(masked: MaskedNetwork, ranges: DegreeRanges) -> Long
     return most
 
 
-def _attributes(table: CodedTable | None, published: Published | None) -> tuple[Any, Any]:
+def _covering(attributes: Attributes | None) -> tuple[Any, Any]:
     """Return a number for each combination of quasi-identifiers, and a function that says which super-nodes cover a
     node."""
-    if table is None or published is None or published.low is None or published.high is None:
+    if attributes is None or attributes.published.low is None or attributes.published.high is None:
         return None, None
     from shoal.kernels.grouping import distinct
 
-    low, high = published.low, published.high
+    codes, low, high = attributes.table.codes, attributes.published.low, attributes.published.high
 
     def covers(x: int) -> BoolVector:
-        codes = table.codes[x]
-        return np.asarray(((low <= codes) & (codes <= high)).all(axis=1))
+        return np.asarray(((low <= codes[x]) & (codes[x] <= high)).all(axis=1))
 
-    return distinct(table.codes)[0], covers
+    return distinct(codes)[0], covers

@@ -29,6 +29,7 @@ from shoal.judging.case import Case
 from shoal.methods import METHODS
 from shoal.methods.partitioning.mondrian import Mondrian
 from shoal.network.anonymize_network import anonymize_network_files
+from shoal.network.network_files import NetworkFiles
 from shoal.pipeline.anonymize import anonymize_file
 from shoal.policy import Policy
 
@@ -402,13 +403,18 @@ def test_a_masked_network_is_read_back(tmp_path, monkeypatch, kind):
     nodes.write_parquet(tmp_path / "nodes.parquet")
     edges.write_parquet(tmp_path / "edges.parquet")
     asked = shoal.Policy.from_keywords(identifier=["id"], quasi=["age", "town"], sensitive=["ill"], k=2)
-    given = (tmp_path / "nodes.parquet", tmp_path / "edges.parquet", asked, tmp_path / "out")
+    given = (
+        tmp_path / "nodes.parquet",
+        tmp_path / "edges.parquet",
+        asked,
+        NetworkFiles(folder=tmp_path / "out", kind=kind),
+    )
     spoiled(monkeypatch, CHANGES["a sensitive value"])
     with pytest.raises(OutputError, match=rf"members\.{kind}: .* does not give back the values of 'ill'"):
-        anonymize_network_files(*given, kind=kind, seed=1)
+        anonymize_network_files(*given, seed=1)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["edges.parquet", "nodes.parquet"]
     monkeypatch.undo()
-    anonymize_network_files(*given, kind=kind, seed=1)
+    anonymize_network_files(*given, seed=1)
     assert io.read(tmp_path / "out" / f"members.{kind}").rows == 8
 
 
@@ -417,9 +423,14 @@ def test_null_and_empty_text_in_a_member_table_are_refused(tmp_path):
     nodes.write_parquet(tmp_path / "nodes.parquet")
     pl.DataFrame({"a": [0, 1], "b": [1, 2]}).write_parquet(tmp_path / "edges.parquet")
     asked = shoal.Policy.from_keywords(identifier=["id"], quasi=["age", "town"], sensitive=["ill"], k=2)
-    given = (tmp_path / "nodes.parquet", tmp_path / "edges.parquet", asked, tmp_path / "out")
+    given = (
+        tmp_path / "nodes.parquet",
+        tmp_path / "edges.parquet",
+        asked,
+        NetworkFiles(folder=tmp_path / "out"),
+    )
     with pytest.raises(OutputError, match="column 'ill' is sensitive and has both null and empty text"):
-        anonymize_network_files(*given, kind="csv", seed=1)
+        anonymize_network_files(*given, seed=1)
     assert not (tmp_path / "out").exists()
 
 

@@ -166,7 +166,7 @@ def test_no_attack_rules_out_the_truth(masked):
         ends = np.array(sorted(graph), np.int64).reshape(-1, 2)
         nodes = pl.DataFrame({"id": range(masked.people), "q": ["v"] * masked.people})
         network = read_network(nodes, pl.DataFrame({"a": ends[:, 0], "b": ends[:, 1]}))
-        for found in attack_network(network, masked, None, None, k, np.random.default_rng(1)).exposures:
+        for found in attack_network(network, masked, None, k, np.random.default_rng(1)).exposures:
             assert found.after_least >= k
             assert found.at_risk == 0
         candidates = degree_candidates(network, masked)
@@ -223,8 +223,7 @@ def test_attacks_before_count_lookalikes():
     network = read_network(nodes, pl.DataFrame({"a": [0, 1, 2, 3], "b": [1, 2, 3, 4]}))
     masked = masked_of([5], [4], [])
     found = {
-        e.knowledge: e
-        for e in attack_network(network, masked, None, None, 2, np.random.default_rng(1)).exposures
+        e.knowledge: e for e in attack_network(network, masked, None, 2, np.random.default_rng(1)).exposures
     }
     assert (found["degree"].before_least, found["degree"].before_unique) == (2, 0)
     assert found["neighbour-degrees"].before_unique == 1

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 import shoal
 from shoal.apps.cli import main
 from shoal.errors import DataError
-from shoal.network.judge_network import encode_nodes, network_case
+from shoal.network.disclosure import Attributes
+from shoal.network.judge_network import Original, encode_nodes, network_case
 from shoal.network.ordinary import single_nodes
 from shoal.network.read_network import read_network
 from shoal.network.structure_attacks import attack_network
@@ -68,8 +69,8 @@ def test_a_published_graph_is_attacked_as_the_definition_says(case, k):
     network = read_network(nodes, edges, identifiers=["id"])
     table = encode_nodes(network, policy)
     masked = single_nodes(network, policy)
-    published = network_case(masked, policy, table).published
-    found = attack_network(network, masked, table, published, k, np.random.default_rng(1), {0: 2})
+    published = network_case(masked, policy, Original(network, table)).published
+    found = attack_network(network, masked, Attributes(table, published, {0: 2}), k, np.random.default_rng(1))
     exposures = {one.knowledge: one for one in found.exposures}
     disclosures = {one.knowledge: one for one in found.disclosures}
     for name, key in plain_keys(n, pairs).items():

@@ -103,15 +103,18 @@ def anonymize(
     """
     from shoal.apps.cli import terminal
     from shoal.network.anonymize_network import anonymize_network_files
+    from shoal.network.network_files import NetworkFiles
 
     tables = source.find()
     if tables is None:
         raise DataError("name the network: --nodes and --edges, or --graph")
     nodes, edges = tables
     asked = policy.read()
+    papers = {name: given.pop(name) for name in ("kind", "record", "report", "cards", "force")}
+    files = NetworkFiles(folder=output, **papers)
     with terminal.progress(quiet=as_json) as progress:
         result = anonymize_network_files(
-            nodes, edges, asked, output, spare=policy.files, progress=progress, **source.keywords, **given
+            nodes, edges, asked, files, spare=policy.files, progress=progress, **source.keywords, **given
         )
     if as_json:
         say(json.dumps({"output": str(output), **result.summary()}, indent=2))

@@ -7,6 +7,7 @@ from typing import Any
 
 from shoal.apps.studio.job_worker import Line
 from shoal.network.anonymize_network import anonymize_network_files
+from shoal.network.network_files import NetworkFiles
 from shoal.network.network_report import (
     ATTACK_HEAD,
     DISCLOSURE_HEAD,
@@ -31,10 +32,13 @@ def network(
 ) -> dict[str, Any]:
     """Mask a network, and write it with its papers into the job's folder."""
     place = line.folder / "masked"
+    files = NetworkFiles(
+        folder=place, kind=kind, record=line.folder / "record.json", report=line.folder / "report-private.html",
+        cards=[line.folder / "card.md", line.folder / "card.json"],
+    )  # fmt: skip
     result = anonymize_network_files(
-        nodes, edges, Policy.from_toml(policy, base), place, kind=kind, record=line.folder / "record.json",
-        report=line.folder / "report-private.html", cards=[line.folder / "card.md", line.folder / "card.json"],
-        spare=[], id=id, ends=None, alpha=alpha, samples=samples, progress=line.progress,
+        nodes, edges, Policy.from_toml(policy, base), files, id=id, alpha=alpha, samples=samples,
+        progress=line.progress,
     )  # fmt: skip
     return {
         "summary": result.summary(),
