@@ -184,7 +184,7 @@ class Case(Evidence):
                 # A population that the release was not made with has further values, so its codes mean others here.
                 rows = read_release(source.table, source.second, policy, delimiter=known)
             if rows is None:
-                return cls._own(source, policy, table, **more)
+                return cls.of_result(source, policy, table, **more)
             if table is not None and table.rows > PIECE:  # while the rows of the release are numbered
                 more["crowd"] = Ahead(partial(People.in_table, table))
             if told is not None and table is not None:
@@ -192,7 +192,8 @@ class Case(Evidence):
             return cls.of_rows(rows[0], policy, table, in_two=rows[1], suppressed_as=suppressed_as, **more)
 
     @classmethod
-    def _own(cls, result: Result, policy: Policy, table: CodedTable | None, **more: Any) -> Self:
+    def of_result(cls, result: Result, policy: Policy, table: CodedTable | None, **more: Any) -> Self:
+        """Read what `anonymize` made of this table."""
         if table is None:
             raise DataError("give the table that the result was made from, too")
         if len(result.release.region_of) != table.rows:

@@ -63,6 +63,13 @@ def anonymize(
 
 
 def anonymize_file(
+    source: str | Path | DatabaseTable, policy: Policy, output: Path | DatabaseTable, **options: Any
+) -> Result:
+    """Turn a file into a verified release on disk; `options` are those of `make_files`."""
+    return make_files(source, policy, output, **options)[0]
+
+
+def make_files(
     source: str | Path | DatabaseTable,
     policy: Policy,
     output: Path | DatabaseTable,
@@ -75,13 +82,13 @@ def anonymize_file(
     seed: int | None = None,
     force: bool = False,
     progress: Progress = silent,
-) -> Result:
+) -> tuple[Result, Made]:
     """Turn a file into a verified release on disk, with its record, cards and codebooks. Nothing is written unless it
     satisfies the policy, and never over the data or over files to `spare`, such as the policy's. `keys` is where the
     private key table of pseudonyms goes; without it nobody can go back from them to identifiers.
 
     If a method publishes two tables, the second goes next to `output`: ``out-sensitive.csv`` next to ``out.csv``.
-    Tables in a database are written in one transaction.
+    Tables in a database are written in one transaction. Also returned is the release with its original as it was read.
     """
     if on_spark(source, policy):
         papers_of_spark = (record, cards, codebooks, keys)
@@ -136,7 +143,7 @@ def anonymize_file(
                 private=False,
             )
     progress("done", 1.0)
-    return result
+    return result, made
 
 
 def on_spark(source: Any, policy: Policy) -> bool:
@@ -166,7 +173,7 @@ def _anonymize_file_on_spark(
     seed: int | None,
     force: bool,
     progress: Progress,
-) -> Result:
+) -> tuple[Result, Made]:
     """Write a folder of files, and its record and cards. The release appears last."""
     from shoal.engines.spark.make_release import made
     from shoal.engines.spark.unsupported import refuse_papers
@@ -190,7 +197,8 @@ def _anonymize_file_on_spark(
                 box.write_text(path, card_text(result.card, path), private=False)
     progress("done", 1.0)
     # Its rows were read under a temporary name, which is gone.
-    return result if found.appeared is None else replace(result, table=found.appeared())
+    whole = result if found.appeared is None else replace(result, table=found.appeared())
+    return whole, _of_spark(found)
 
 
 def _of_spark(found: Any) -> Made:

@@ -65,6 +65,14 @@ def audit(
         clock=clock,
         progress=progress,
     )
+    return audit_case(case, measures, clock, progress)
+
+
+def audit_case(
+    case: Case, measures: Sequence[str] = (), clock: Clock | None = None, progress: Progress = silent
+) -> Audit:
+    """Judge and measure a release that has been read already."""
+    clock = Clock() if clock is None else clock
     progress("verify", 0.5)
     with clock("verify"):
         verdicts = (*case.verdicts, *case.truthful, *case.identifiers_removed)

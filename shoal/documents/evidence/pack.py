@@ -33,7 +33,7 @@ from shoal.documents.evidence.manifest import (
 from shoal.documents.evidence.outlines import anonymization_report, attack_list, expert_determination
 from shoal.documents.evidence.pack_contents import folder_problems, plain_name, same_name
 from shoal.documents.evidence.signatures import check_signing, signed
-from shoal.documents.report.report import Report, report
+from shoal.documents.report.report import Report, study_release
 from shoal.documents.report.report_parts import SignOff
 from shoal.errors import DataError, OutputError, PolicyError
 from shoal.io.formats import scheme_of
@@ -110,20 +110,15 @@ def evidence(
         names = io.read(release, chosen.release_options(None)).columns
         second = second_beside(release, names, chosen.names("sensitive"))
     second = None if second is None else Path(second)
-    shared: dict[str, Any] = {
-        "original": original, "record": record, "second": second, "suppressed_as": suppressed_as,
-        "comparison": comparison, "owner": owner, "purpose": purpose, "recipient": recipient, "date": date,
-        "signed_by": signed_by,
-    }  # fmt: skip
-
-    def half(first: float) -> Progress:
-        return lambda stage, share: progress(stage, first + 0.45 * share)
-
-    private = report(release, chosen, edition="private", progress=half(0.0), **shared)
+    study = study_release(
+        release, chosen, original=original, record=record, second=second, suppressed_as=suppressed_as,
+        comparison=comparison, sign_off=sign_off, progress=lambda stage, share: progress(stage, 0.9 * share),
+    )  # fmt: skip
+    private = study.report("private", lambda stage, share: progress(stage, 0.9 * share))
     notes, texts = publication_notes(told), {}
     open_ = None
     try:
-        open_ = report(release, chosen, edition="public", progress=half(0.45), **shared)
+        open_ = study.report("public")
     except PolicyError as error:
         notes.append(f"not for publication: there is no public edition of the report: {error}")
     may = bool(private.holds) and not private.subject.seeded and open_ is not None

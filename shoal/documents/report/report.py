@@ -24,6 +24,7 @@ from shoal.policy import Policy
 from shoal.policy.sources import apart, inputs_of
 from shoal.release.record import NOT_FOR_PUBLICATION
 from shoal.release.verdict import all_hold, in_words
+from shoal.support.brief import Brief
 from shoal.support.run import Progress, silent
 from shoal.support.wording import counted, counted_parts
 
@@ -121,43 +122,95 @@ def report(
     `owner`, `purpose`, `recipient`, `date` and `signed_by` say who answers for the release; what is not
     given is a line to write on. O(rows x columns), plus the attacks.
     """
-    sign_off = SignOff(owner=owner, purpose=purpose, recipient=recipient, date=date, signed_by=signed_by)
     check_known("edition", edition, EDITIONS)
-    population, keywords = apart(population, keywords)
-    chosen = Policy.given(policy, keywords)
-    compared = _comparison(comparison)
-    subject = read_subject(
+    signed = {
+        "owner": owner,
+        "purpose": purpose,
+        "recipient": recipient,
+        "date": date,
+        "signed_by": signed_by,
+    }
+    study = study_release(
         source,
-        chosen,
+        policy,
         original=original,
         record=record,
+        comparison=comparison,
         population=population,
         second=second,
         suppressed_as=suppressed_as,
+        sign_off=SignOff(**signed),
         progress=progress,
+        **keywords,
     )
-    progress("verify", 0.2)
-    holds = all_hold(verdict for verdict, _ in subject.judged)
-    attacks = try_all(subject, progress)
-    progress("risk", 0.6)
-    risks = risks_of(subject, attacks)
-    if edition == "public":
-        face, parts = _public(subject)
-    else:
-        face, parts = face_of(subject, attacks, risks), _private(subject, attacks, risks, compared, progress)
-    progress("write", 0.95)
-    return Report(
-        html=_page(subject, face, parts, sign_off, edition=edition),
-        edition=edition,
-        holds=holds,
-        withstands=all(one.exposure is None or one.exposure.holds for one in attacks),
-        sections=tuple(parts),
-        risk_before=risks.before.prosecutor_max,
-        risk_after=_largest(risks),
-        smallest=int(subject.sizes.min()) if subject.classes_tell and subject.published.rows else None,
-        subject=subject,
-        tried=tuple(attacks),
-    )
+    return study.report(edition, progress)
+
+
+def study_release(
+    source: Any,
+    policy: Policy | str | Path | None = None,
+    *,
+    comparison: Comparison | str | Path | None = None,
+    population: Any = None,
+    sign_off: SignOff,
+    progress: Progress = silent,
+    original: Any,
+    record: Any = None,
+    second: Any = None,
+    suppressed_as: str | None = None,
+    **keywords: Any,
+) -> Study:
+    """Read, judge and attack a release for all editions of its report. The parameters are those of `report`."""
+    population, keywords = apart(population, keywords)
+    chosen = Policy.given(policy, keywords)
+    compared = _comparison(comparison)
+    given = {"original": original, "record": record, "second": second, "suppressed_as": suppressed_as}
+    subject = read_subject(source, chosen, population=population, progress=progress, **given)
+    return Study.of(subject, compared, sign_off, progress)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Study(Brief):
+    """A release that was judged and attacked once, for every edition of its report."""
+
+    subject: Subject
+    attacks: list[TriedAttack]
+    risks: Risks
+    compared: Comparison | None
+    sign_off: SignOff
+
+    @classmethod
+    def of(
+        cls, subject: Subject, compared: Comparison | None, sign_off: SignOff, progress: Progress
+    ) -> Study:
+        """Judge and attack a release. Takes as long as the attacks."""
+        progress("verify", 0.2)
+        _ = subject.judged
+        attacks = try_all(subject, progress)
+        progress("risk", 0.6)
+        return cls(subject, attacks, risks_of(subject, attacks), compared, sign_off)
+
+    def report(self, edition: str, progress: Progress = silent) -> Report:
+        """Write an edition. Raises PolicyError if the policy cannot have a public one."""
+        subject, attacks, risks = self.subject, self.attacks, self.risks
+        if edition == "public":
+            face, parts = _public(subject)
+        else:
+            face = face_of(subject, attacks, risks)
+            parts = _private(subject, attacks, risks, self.compared, progress)
+        progress("write", 0.95)
+        return Report(
+            html=_page(subject, face, parts, self.sign_off, edition=edition),
+            edition=edition,
+            holds=all_hold(verdict for verdict, _ in subject.judged),
+            withstands=all(one.exposure is None or one.exposure.holds for one in attacks),
+            sections=tuple(parts),
+            risk_before=risks.before.prosecutor_max,
+            risk_after=_largest(risks),
+            smallest=int(subject.sizes.min()) if subject.classes_tell and subject.published.rows else None,
+            subject=subject,
+            tried=tuple(attacks),
+        )
 
 
 def _public(subject: Subject) -> tuple[Face, list[Section]]:

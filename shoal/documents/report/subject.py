@@ -16,6 +16,7 @@ from shoal.errors import PolicyError
 from shoal.judging.case import Case
 from shoal.judging.models.threats import SINGLING_OUT
 from shoal.policy import Policy
+from shoal.release.received.read_record import read_record
 from shoal.release.results import Result
 from shoal.release.verdict import Verdict
 
@@ -91,3 +92,11 @@ def read_subject(source: Any, policy: Policy, *, record: Any, **more: Any) -> Su
         run_notes=source.notes if own else (),
         **more,
     )
+
+
+def subject_of(result: Result, policy: Policy, table: CodedTable, digest: str | None) -> Subject:
+    """Return the subject of a release that was made just now, of a table that is coded already. O(rows)."""
+    return Subject.of_result(
+        result, policy, table, name="the release", run_notes=result.notes,
+        record=read_record(result.record), digest=digest,
+    )  # fmt: skip

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from shoal.apps.studio.job_worker import Line
-from shoal.documents.report.report import EDITIONS, report
+from shoal.documents.report.report import EDITIONS, Study
+from shoal.documents.report.report_parts import SignOff
+from shoal.documents.report.subject import read_subject
 from shoal.io.databases import DatabaseTable
 from shoal.pipeline.audit import audit as audit_release
+from shoal.pipeline.audit import audit_case
 from shoal.policy import Policy
+from shoal.release.results import Clock
 
 
 def audit(
@@ -27,10 +31,14 @@ def audit(
     chosen = Policy.from_toml(policy, base)
     given: dict[str, Any] = {"record": record, "second": second, "suppressed_as": suppressed_as}
 
-    def progress(stage: str, share: float) -> None:
-        line.progress(stage, share * (0.3 if original is not None else 1.0))
-
-    found = audit_release(release, chosen, original=original, progress=progress, **given)
+    if original is None:
+        found = audit_release(release, chosen, progress=line.progress, **given)
+    else:
+        clock = Clock()
+        subject = read_subject(
+            release, chosen, original=original, clock=clock, progress=line.progress, **given
+        )
+        found = audit_case(subject, clock=clock)
     out: dict[str, Any] = {
         "summary": found.summary(),
         "holds": found.holds,
@@ -40,14 +48,9 @@ def audit(
     line.note(out["summary"])
     if original is None:
         return out
-    for at, edition in enumerate(EDITIONS):
-
-        def reporting(stage: str, share: float, at: int = at, edition: str = edition) -> None:
-            line.progress(f"{edition} report: {stage}", 0.3 + 0.35 * (at + share))
-
-        made = report(
-            release, chosen, original=original, edition=cast(Any, edition), progress=reporting, **given
-        )
+    study = Study.of(subject, None, SignOff(), line.progress)
+    for edition in EDITIONS:
+        made = study.report(edition, line.progress)
         made.write(line.folder / f"report-{edition}.html")
         out |= {"withstands": made.withstands, "sections": made.sections}
     return out

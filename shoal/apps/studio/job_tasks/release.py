@@ -8,15 +8,17 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal import io
 from shoal.apps.studio.job_worker import Line
 from shoal.apps.studio.look.release import BESIDE, CARDS, CODEBOOKS, KEYS, RECORD, SUPPRESSED
+from shoal.coding import CodedTable
 from shoal.coding.population import members_of
-from shoal.documents.report.report import report
+from shoal.documents.report.report import Study
+from shoal.documents.report.report_parts import SignOff
+from shoal.documents.report.subject import subject_of
+from shoal.io import Frame
 from shoal.io.databases import DatabaseTable
-from shoal.pipeline.anonymize import anonymize_file
+from shoal.pipeline.anonymize import make_files
 from shoal.policy import Policy
-from shoal.release.received.read_earlier import encode_whole
 from shoal.release.render import render
 from shoal.release.results import Result
 
@@ -33,14 +35,16 @@ def release(
     def second(stage: str, share: float) -> None:
         line.progress(f"look: {stage}", 0.65 + 0.35 * share)
 
-    result = anonymize_file(
+    result, made = make_files(
         source, chosen, folder / output, record=folder / RECORD, cards=[folder / name for name in CARDS],
         codebooks=[folder / name for name in CODEBOOKS], keys=folder / KEYS if keys else None, progress=first,
     )  # fmt: skip
     line.note(result.summary())
     line.progress("look: rows side by side", 0.62)
-    columns = write_beside(source, chosen, result, folder / BESIDE)
-    seen = report(result, chosen, original=source, edition="private", progress=second)
+    table = made.case.original
+    columns = write_beside(made.frame, table, chosen, result, folder / BESIDE)
+    subject = subject_of(result, chosen, table, made.frame.digest)
+    seen = Study.of(subject, None, SignOff(), second).report("private", second)
     return {
         "summary": result.summary(),
         "card": dict(result.card),
@@ -54,14 +58,12 @@ def release(
     }
 
 
-def write_beside(source: str | Path | DatabaseTable, policy: Policy, result: Result, path: Path) -> list[str]:
+def write_beside(frame: Frame, table: CodedTable, policy: Policy, result: Result, path: Path) -> list[str]:
     """Write each row of the original beside the cells that the release shows of it, which are empty if it is
     suppressed; return the names of the columns.
 
     In the file columns have numbers instead of names: ``a0, a1, .., b0, b1, .., suppressed``.
     """
-    frame = io.read(source, policy.read_options())
-    table = encode_whole(frame, policy)
     rendered = render(table, result.release)
     data = frame.data
     if policy.population is not None and policy.population.column is not None:

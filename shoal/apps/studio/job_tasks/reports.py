@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, cast
 
 from shoal.apps.studio.job_worker import Line
 from shoal.apps.studio.look.release import RECORD
-from shoal.documents.report.report import EDITIONS, report
+from shoal.documents.report.report import EDITIONS, study_release
+from shoal.documents.report.report_parts import SignOff
 from shoal.errors import PolicyError
 from shoal.io.databases import DatabaseTable
 from shoal.pipeline.comparison import Comparison
@@ -28,16 +28,13 @@ def papers(
     """Write the report in each edition; return the names of the files by edition, and why one is ``refused``."""
     chosen = Policy.from_toml(policy, base)
     names: dict[str, str] = {}
-    for at, edition in enumerate(EDITIONS):
-
-        def progress(stage: str, share: float, at: int = at, edition: str = edition) -> None:
-            line.progress(f"{edition} report: {stage}", (at + share) / len(EDITIONS))
-
+    study = study_release(
+        release, chosen, original=source, record=release.parent / RECORD, comparison=comparison,
+        sign_off=SignOff(**signed), progress=line.progress,
+    )  # fmt: skip
+    for edition in EDITIONS:
         try:
-            made = report(
-                release, chosen, original=source, record=release.parent / RECORD, comparison=comparison,
-                edition=cast(Any, edition), progress=progress, **signed,
-            )  # fmt: skip
+            made = study.report(edition, line.progress)
         except PolicyError as error:  # an edition that this policy cannot have
             names["refused"] = str(error)
             continue
