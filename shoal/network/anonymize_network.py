@@ -12,7 +12,7 @@ import polars as pl
 
 from shoal import io
 from shoal.coding import CodedTable
-from shoal.errors import ARGUMENTS, InfeasibleError, PolicyError, Problem, ViolationError
+from shoal.errors import ARGUMENTS, InfeasibleError, PolicyError, Problem
 from shoal.judging.measures import MEASURES
 from shoal.judging.measures.cell_losses import Il
 from shoal.judging.models.feasibility import reasons_against, unserved
@@ -30,7 +30,7 @@ from shoal.policy.problems import dotted
 from shoal.policy.sources import inputs_of
 from shoal.release.record import NOT_FOR_PUBLICATION, make_record
 from shoal.release.results import Clock
-from shoal.release.verdict import shortfalls
+from shoal.release.verdict import refuse_violations
 from shoal.support.arrays import BoolVector, IntVector
 from shoal.support.run import Progress, Run, checked_seed, silent
 
@@ -133,8 +133,7 @@ def anonymize_network(
     original = Original(whole, full, owner=kept[own])
     report = judge_network(Shown(masked), chosen, original, run, clock, Effort(samples, attack))
     if not report.holds:
-        head = "the masked network does not satisfy its policy, so it was not written"
-        raise ViolationError("\n".join([head, *shortfalls(report.failing)]))
+        refuse_violations(report.failing, "the masked network")
     place = np.full(whole.nodes, -1, np.int32)
     place[~dropped] = cluster_of
     notes = [*report.notes, *([] if seed is None else [NOT_FOR_PUBLICATION]), *_notes(found, names)]

@@ -26,21 +26,19 @@ from shoal.engines.spark.spark_sources import Source, read
 from shoal.engines.spark.tasks import codes_of
 from shoal.engines.spark.unsupported import check_possible
 from shoal.engines.spark.verify_release import Reading, verified
-from shoal.errors import DataError, EngineError, InfeasibleError, LimitError, OutputError, ViolationError
+from shoal.errors import DataError, EngineError, LimitError, OutputError
 from shoal.io import Frame
 from shoal.judging.measures import MEASURES, CellMeasure
-from shoal.judging.models.feasibility import left_out, reasons_against
-from shoal.judging.models.requirements import Requirements
-from shoal.methods.alternatives import instead
+from shoal.judging.models.feasibility import left_out
 from shoal.methods.full_domain.full_domain import FullDomain
 from shoal.methods.full_domain.incognito import Incognito
 from shoal.methods.full_domain.lattice import MOST_MAPPINGS, mappings_of
-from shoal.methods.method import Method
 from shoal.methods.partitioning.mondrian import Mondrian
+from shoal.pipeline.plan import Plan
 from shoal.policy import Policy
 from shoal.release import Release
 from shoal.release.results import Clock
-from shoal.release.verdict import shortfalls
+from shoal.release.verdict import refuse_violations
 from shoal.support.brief import Brief
 from shoal.support.run import Run
 
@@ -85,7 +83,7 @@ def made(
 ) -> Iterator[Made]:
     """Make a release, verify it, and yield it. A folder `output` gets its name when the block ends well, and is gone
     otherwise, and so does a table of the catalog; without it, the release is a frame of Spark."""
-    method = check_possible(policy)
+    plan = Plan(policy, check_possible(policy), policy.requirements())
     run.progress("start", 0.0)
     with clock("start"):
         session = session_of(source) if is_spark_frame(source) else session_for(policy.engine)
@@ -102,7 +100,7 @@ def made(
             table = coded(session, given, policy.plans(given.columns))
             table = replace(table, frame=_kept(held, table.frame))
             table = _with_blocks(session, table)
-        work = _Work(session, table, policy, method, policy.requirements(table.table.sensitive), run, clock)
+        work = _Work(session, table, plan.on(table.table), run, clock)
         release, ranged = work.proposed(held)
         parts = _files(session, work.shown.rows)
         run.progress("write", 0.8)
@@ -123,13 +121,8 @@ def made(
         run.progress("verify", 0.85)
         with clock("verify"):
             case = work.judged(back, columns, release)
-        if case.failing:
-            words = [
-                "the release does not satisfy its policy, so it was not written",
-                *shortfalls(case.failing),
-            ]
-            raise ViolationError("\n".join(words))
-        unserved = left_out(work.table, case.requirements) if method.heeds_limits else ""
+        refuse_violations(case.failing)
+        unserved = left_out(work.table, case.requirements) if plan.method.heeds_limits else ""
         run.progress("measure", 0.95)
         with clock("measure"):
             _ = case.measures, case.losses
@@ -231,14 +224,12 @@ class _Work:
         self,
         session: SparkSession,
         coded: Coded,
-        policy: Policy,
-        method: Method,
-        requirements: Requirements,
+        plan: Plan,
         run: Run,
         clock: Clock,
     ) -> None:
-        self.session, self.coded, self.policy, self.method = session, coded, policy, method
-        self.requirements, self.run, self.clock = requirements, run, clock
+        self.session, self.coded, self.plan, self.run, self.clock = session, coded, plan, run, clock
+        self.policy, self.method, self.requirements = plan.policy, plan.method, plan.requirements
         self.table: Counted = coded.table
         self.lone = 0
         self.shown: Shown
@@ -248,17 +239,10 @@ class _Work:
         by_mapping = isinstance(self.method, FullDomain | Incognito)
         if by_mapping:
             self._bring_combinations()
-        self.method.prepare(self.table, self.requirements, self.run)
-        reasons = reasons_against(self.table, self.requirements, limits=self.method.heeds_limits)
-        if reasons:
-            raise InfeasibleError("\n".join(reasons))
+        self.plan.check_feasible(self.table, self.run)
         self.run.progress("anonymize", 0.2)
-        try:
-            with self.clock("anonymize"):
-                release, frame = self._by_mapping(held) if by_mapping else self._by_parts(held)
-        except LimitError as error:
-            advice = error.instead or instead(self.method, self.table, self.requirements)
-            raise LimitError(error.message, advice) from None
+        with self.plan.advising(self.table), self.clock("anonymize"):
+            release, frame = self._by_mapping(held) if by_mapping else self._by_parts(held)
         allowed = self.requirements.suppressible(self.table.rows)
         checked_rows(self.shown, allowed, self.table.rows)
         self.lone += self.shown.lone
