@@ -16,15 +16,8 @@ if TYPE_CHECKING:
     from shoal.io.factorization import factorize
     from shoal.io.formats import FORMATS
     from shoal.io.frame import Frame
-    from shoal.io.output import (
-        Outbox,
-        check_apart,
-        check_holds,
-        check_publishable,
-        check_writable,
-        write,
-        write_text,
-    )
+    from shoal.io.output import Outbox, write, write_text
+    from shoal.io.output_checks import check_apart, check_holds, check_publishable, check_writable
     from shoal.io.read_back import converted, read_again
     from shoal.io.read_options import ReadOptions
     from shoal.io.read_source import read
@@ -38,15 +31,8 @@ __getattr__ = imported_late(
         "formats": ("FORMATS",),
         "frame": ("Frame",),
         "read_options": ("ReadOptions",),
-        "output": (
-            "Outbox",
-            "check_apart",
-            "check_holds",
-            "check_publishable",
-            "check_writable",
-            "write",
-            "write_text",
-        ),
+        "output": ("Outbox", "write", "write_text"),
+        "output_checks": ("check_apart", "check_holds", "check_publishable", "check_writable"),
         "read_source": ("read",),
         "read_back": ("converted", "read_again"),
     },

@@ -9,26 +9,24 @@ older file as it was.
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
 import shutil
-import stat
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING
 
 from shoal.errors import OutputError
 from shoal.io.databases import DatabaseTable
-from shoal.io.databases.transactions import Pending, check_kept, check_target, forced
+from shoal.io.databases.transactions import Pending, check_target, forced
 from shoal.io.draft_folders import Draft, remove_abandoned_folders
-from shoal.io.drafts import alone_in, is_draft
-from shoal.io.format_limits import instead, refusal
-from shoal.io.formats import FORMATS, file_format_of, suffix_of, suffixes
-from shoal.io.links import follow_links
+from shoal.io.drafts import alone_in
+from shoal.io.format_limits import instead
+from shoal.io.formats import file_format_of
+from shoal.io.output_checks import check_holds, check_writable
 from shoal.io.read_options import ReadOptions
-from shoal.support.machine.files import TOO_FEW_HANDLES, denied_by_system, few_handles_left, why_not_named
+from shoal.support.machine.files import TOO_FEW_HANDLES, denied_by_system, few_handles_left
 from shoal.support.machine.shutdown import journal
 from shoal.support.machine.threads import PIECE
 from shoal.support.wording import first_line, printable
@@ -36,10 +34,8 @@ from shoal.support.wording import first_line, printable
 if TYPE_CHECKING:
     import polars as pl
 
-    from shoal.io.formats.format import Holder
+    from shoal.io.formats.format import FileFormat, Holder
     from shoal.io.sheet import Sheet
-
-_LIKE_A_DRAFT = "files of such a name are drafts of Shoal, which the next run removes"
 
 
 class Outbox:
@@ -65,12 +61,8 @@ class Outbox:
         A CSV file gets the delimiter of the input, if `options` tell it. Categories become text in CSV, Excel and
         JSON lines. In Parquet and Arrow they stay dictionaries, without unused categories.
         """
-        target = check_writable(path, force=self.force)
-        chosen = file_format_of(target)
-        assert chosen is not None
-        reason = refusal(chosen, data)
-        if reason:
-            raise OutputError(f"{path}: {reason}")
+        target, chosen = self._table_at(path)
+        check_holds(path, data)
         self._prepare(target, lambda file: chosen.save(chosen.fitted(data), file, target, options))
         return target
 
@@ -93,13 +85,11 @@ class Outbox:
         can be."""
         import polars as pl
 
-        from shoal.io.read_back import returned, returned_by_codes, returned_in_pieces
         from shoal.io.sheet import Sheet
 
         if isinstance(path, DatabaseTable):
             return Sheet.of(self._publish_stored(sheet.whole(), path))
-        chosen = file_format_of(check_writable(path, force=self.force))
-        assert chosen is not None
+        _, chosen = self._table_at(path)
         pieces = chosen.in_pieces and len(sheet) > PIECE
         sheet = sheet.narrowed() if pieces else sheet
         values = sheet.values
@@ -108,20 +98,13 @@ class Outbox:
             lost = chosen.lost_rows(values[0]) if len(values) == 1 else ""
         else:
             whole = sheet.whole()
+            sheet = Sheet.of(whole)
             target = self.write(whole, path, options=options)
             lost = chosen.lost_rows(whole)
             values = [whole]
         draft = self._waiting[-1][1].path
         try:
-            groups = chosen.row_groups(draft) if pieces else None
-            if groups is not None:
-                others = partial(chosen.reread_pieces, draft, options)
-                back, changed = returned_by_codes(groups, sheet, others)
-            elif pieces:
-                back, changed = returned_in_pieces(chosen.reread_pieces(draft, options), sheet)
-            else:
-                found, changed = returned(chosen.reread(draft, options), values[0])
-                back = Sheet.of(found)
+            back, changed = _read_back(chosen, draft, sheet, options, pieces=pieces)
         except OSError as error:  # for example, its folder is gone
             raise _not_written(target, error) from error
         except MemoryError:
@@ -140,13 +123,16 @@ class Outbox:
             raise OutputError(f"{target}: {reason}, so nothing was written; {instead(chosen, able)}")
         return back
 
-    def _write_pieces(self, sheet: Sheet, path: str | Path, options: ReadOptions | None) -> Path:
+    def _table_at(self, path: str | Path) -> tuple[Path, FileFormat]:
+        """Return where a table of this name will be, and its format."""
         target = check_writable(path, force=self.force)
         chosen = file_format_of(target)
         assert chosen is not None
-        reason = refusal(chosen, sheet.values, columns=sheet.columns, rows=len(sheet))
-        if reason:
-            raise OutputError(f"{path}: {reason}")
+        return target, chosen
+
+    def _write_pieces(self, sheet: Sheet, path: str | Path, options: ReadOptions | None) -> Path:
+        target, chosen = self._table_at(path)
+        check_holds(path, sheet.values, columns=sheet.columns, rows=len(sheet))
         fitted = sheet.with_values(lambda values: chosen.fitted(values.to_frame()).to_series())
         self._prepare(
             target, lambda file: chosen.save_pieces(fitted.parts(), fitted.schema, file, target, options)
@@ -155,10 +141,8 @@ class Outbox:
 
     def _publish_stored(self, data: pl.DataFrame, stored: DatabaseTable) -> pl.DataFrame:
         check_target(stored, force=self.force)
+        check_holds(stored, data)
         chosen = stored.database
-        reason = refusal(chosen, data)
-        if reason:
-            raise OutputError(f"{stored}: {reason}")
         place = str(stored.source)
         if place not in self._databases:
             self._databases[place] = Pending(stored, force=self.force)
@@ -236,16 +220,12 @@ class Outbox:
                     appeared.append(target)
                 for pending in databases:  # last, because nothing can undo it
                     pending.commit()
-            except OutputError as error:
-                if not self.force:
-                    while appeared:
-                        appeared.pop().unlink(missing_ok=True)
-                rest = f"; already replaced: {', '.join(map(str, appeared))}" if appeared else ""
-                raise OutputError(f"{error}{rest}") from None
-            except OSError as error:
-                if not self.force:  # all of them are new, so none needs to stay
-                    while appeared:
-                        appeared.pop().unlink(missing_ok=True)
+            except (OutputError, OSError) as error:
+                while appeared and not self.force:  # all of them are new, so none needs to stay
+                    appeared.pop().unlink(missing_ok=True)
+                if isinstance(error, OutputError):
+                    rest = f"; already replaced: {', '.join(map(str, appeared))}" if appeared else ""
+                    raise OutputError(f"{error}{rest}") from None
                 if isinstance(error, FileExistsError):
                     message = f"{target} was created in the meantime; choose another name, or use {forced()}"
                     raise OutputError(message) from None
@@ -270,121 +250,20 @@ def write_text(path: str | Path, text: str, *, force: bool = False, private: boo
         return box.write_text(path, text, private=private)
 
 
-def check_holds(
-    path: str | Path | DatabaseTable,
-    data: pl.DataFrame | Sequence[pl.DataFrame],
-    *,
-    sensitive: Collection[str] = (),
-    columns: Sequence[str] = (),
-    rows: int = 0,
-) -> None:
-    """Raise `OutputError` if a file of this name cannot hold the values of a table. Call this before long work.
+def _read_back(
+    chosen: FileFormat, draft: Path, sheet: Sheet, options: ReadOptions | None, *, pieces: bool
+) -> tuple[Sheet, str]:
+    """Return a table as a draft gives it back, and what has changed, if anything."""
+    from shoal.io.read_back import returned, returned_by_codes, returned_in_pieces
+    from shoal.io.sheet import Sheet
 
-    `columns` and `rows` are those of the whole table, if `data` is only a part of it, or what each column shows.
-    """
-    chosen = path.database if isinstance(path, DatabaseTable) else file_format_of(Path(path))
-    reason = refusal(chosen, data, sensitive, columns, rows) if chosen is not None else ""
-    if reason:
-        raise OutputError(f"{path}: {reason}")
-
-
-def check_apart(
-    sources: Mapping[Any, str], outputs: Sequence[tuple[Path | DatabaseTable | None, str]]
-) -> None:
-    """Refuse outputs that would replace a source or each other, which not even --force allows, and sources that have
-    the name of a draft, which writing next to them would remove. Links and other spellings of a name are followed. A
-    source that is a folder stands for its files, and an output that is a folder would replace all that is in it.
-
-    `sources` and `outputs` say what each path is, such as ``the data``; anything that is not a path is ignored.
-    """
-    places = [(path, what) for source, what in sources.items() if (path := file_of(source)) is not None]
-    for path, what in places:
-        if is_draft(os.path.basename(os.path.realpath(path))):
-            raise OutputError(f"{os.path.realpath(path)} ({what}): {_LIKE_A_DRAFT}; rename it first")
-    places += [(str(file), what) for path, what in places if os.path.isdir(path) for file in _parts(path)]
-    taken = {key: what for path, what in reversed(places) for key in _identities(path)}
-    for output, what in outputs:
-        if output is None:
-            continue
-        if isinstance(output, DatabaseTable):  # other tables of its file stay
-            for key in _identities(file_of(output) or os.devnull):
-                taken.setdefault(key, "the database of the release")
-            continue
-        for key in _identities(output):
-            if key in taken:
-                raise OutputError(f"{output} ({what}) would replace {taken[key]}; choose another name")
-            taken[key] = what
-        if os.path.isdir(output):
-            folder = Path(os.path.realpath(output))
-            for path, inside in places:
-                if Path(os.path.realpath(path)).is_relative_to(folder):
-                    raise OutputError(
-                        f"{output} ({what}) is a directory and would replace {inside}, which is in it; add a file "
-                        "name, or choose another folder"
-                    )
-    check_kept(list(sources), [path for path, _ in outputs])
-
-
-def _parts(folder: str) -> list[Path]:
-    """Return the files of a folder that commands read: the parts of a table, and the result of a comparison."""
-    return [*Path(folder).glob("part-*"), *Path(folder).glob("comparison.json")]
-
-
-def _identities(path: str | Path) -> list[object]:
-    """Return what two names of one file have in common: the path behind links, and the file itself, if it exists."""
-    found: list[object] = [os.path.normcase(os.path.realpath(path))]
-    with contextlib.suppress(OSError, ValueError):
-        known = os.stat(path)
-        found += [(known.st_dev, known.st_ino)] if stat.S_ISREG(known.st_mode) else []
-    return found
-
-
-def file_of(source: Any) -> str | None:
-    """Return the file that a source is in, if it is in one."""
-    if isinstance(source, DatabaseTable):
-        known = isinstance(source.source, str) and source.database.in_file
-        return source.database.address(source.source).name if known else None
-    return os.fspath(source) if isinstance(source, str | os.PathLike) else None
-
-
-def check_publishable(path: str | Path | DatabaseTable, *, force: bool = False) -> None:
-    """Raise `OutputError` if a release cannot be written there, to a file or to a database."""
-    if isinstance(path, DatabaseTable):
-        check_target(path, force=force)
-    else:
-        check_writable(path, force=force)
-
-
-def check_writable(path: str | Path, *, force: bool = False, table: bool = True) -> Path:
-    """Return where a file of this name would be written, or raise `OutputError` if it cannot be written.
-
-    A table also needs a known file ending. Call this before long work.
-    """
-    target = follow_links(path)  # writing to the target of a link keeps the link
-    if target.is_dir():
-        raise OutputError(f"{path} is a directory; add a file name")
-    if is_draft(target.name):
-        raise OutputError(f"{path}: {_LIKE_A_DRAFT}; choose another name")
-    chosen = file_format_of(target)
-    if table and chosen is None and (suffix := suffix_of(target)) is not None:
-        title = FORMATS[suffixes()[suffix]].title
-        written = ", ".join(known for known in suffixes() if file_format_of(Path(f"x{known}")) is not None)
-        raise OutputError(f"{path}: Shoal reads {title}, but does not write it; it writes {written}")
-    if table and chosen is None:
-        raise OutputError(f"{path}: unknown file ending; known are {', '.join(suffixes())}")
-    if target.exists():
-        if not target.is_file():
-            raise OutputError(f"{path} is not a regular file; choose another name")
-        if not force:
-            raise OutputError(f"{path} exists already; choose another name, or overwrite it with {forced()}")
-    if not target.parent.is_dir():
-        raise OutputError(f"{path}: there is no directory {target.parent}; create it first")
-    if not os.access(target.parent, os.W_OK | os.X_OK):
-        raise OutputError(f"{path}: no permission to write in {target.parent}")
-    missing = chosen.missing(writing=True) or why_not_named(target) if table and chosen is not None else ""
-    if missing:
-        raise OutputError(f"{printable(str(path))}: {missing}")
-    return target
+    if not pieces:
+        found, changed = returned(chosen.reread(draft, options), sheet.whole())
+        return Sheet.of(found), changed
+    groups = chosen.row_groups(draft)
+    if groups is not None:
+        return returned_by_codes(groups, sheet, partial(chosen.reread_pieces, draft, options))
+    return returned_in_pieces(chosen.reread_pieces(draft, options), sheet)
 
 
 def _no_room(draft: Path) -> OSError | None:

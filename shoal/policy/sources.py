@@ -13,7 +13,7 @@ from shoal.errors import DataError
 from shoal.io.databases import DatabaseTable, in_database
 from shoal.io.databases.database_table import database_at
 from shoal.io.formats import scheme_of
-from shoal.io.output import file_of
+from shoal.io.output_checks import file_of
 from shoal.policy import toml
 from shoal.policy.file_limits import places_in
 from shoal.support.wording import either

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from shoal.errors import DataError, did_you_mean
 
@@ -77,3 +78,10 @@ def listed(there: Sequence[TableName]) -> list[str]:
     """Return the names of tables, each once, without schema where it needs none."""
     plain = {name.table for name in there if not name.schema}
     return sorted({str(name) for name in there if not name.schema or name.table not in plain})
+
+
+def names_by_schema(found: Iterable[Sequence[Any]]) -> list[TableName]:
+    """Return tables from rows of a schema, a table, and whether it is found without the schema: such names first."""
+    rows = [(schema, table, visible) for schema, table, visible in found]
+    short = [TableName(table) for _, table, visible in rows if visible]
+    return short + [TableName(table, schema) for schema, table, _ in rows]

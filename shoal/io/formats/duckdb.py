@@ -17,7 +17,7 @@ from shoal.io.databases.column_types import alike, as_text, narrower
 from shoal.io.databases.database import Database, Wanted
 from shoal.io.databases.driver_values import ADVICE, as_polars
 from shoal.io.databases.sessions import Session
-from shoal.io.databases.sql_names import TableName, meanings, quoted
+from shoal.io.databases.sql_names import TableName, meanings, names_by_schema, quoted
 from shoal.support.machine.shutdown import journal
 from shoal.support.wording import first_line
 
@@ -108,9 +108,7 @@ class DuckDb(Database):
             "SELECT table_schema, table_name, table_schema = current_schema() FROM information_schema.tables "
             "WHERE table_catalog = current_database()"
         )
-        return [TableName(table) for _, table, visible in found if visible] + [
-            TableName(table, schema) for schema, table, _ in found
-        ]
+        return names_by_schema(found)
 
     def check_query(self, session: Session, query: str) -> None:
         """Let DuckDB parse the query; a PIVOT has several steps in one statement."""

@@ -15,7 +15,7 @@ from shoal.io.databases.database import Database, Wanted, names_of
 from shoal.io.databases.driver_values import ADVICE, OUTSIDE, as_polars
 from shoal.io.databases.libpq import connection_to, driver_errors, is_driver, meaning
 from shoal.io.databases.sessions import AdbcSession, RowSession, Session, vendor_of
-from shoal.io.databases.sql_names import TableName, meanings, quoted
+from shoal.io.databases.sql_names import TableName, meanings, names_by_schema, quoted
 
 if TYPE_CHECKING:
     import polars as pl
@@ -116,9 +116,7 @@ class PostgreSql(Database):
             "WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND n.nspname !~ '^pg_(toast|temp)' "
             "AND n.nspname NOT IN ('pg_catalog', 'information_schema')"
         )
-        return [TableName(table) for _, table, visible in found if visible] + [
-            TableName(table, schema) for schema, table, _ in found
-        ]
+        return names_by_schema(found)
 
     def check_query(self, session: Session, query: str) -> None:
         """Let the server prepare the query, which it gets as a text: some drivers would run several statements."""

@@ -12,7 +12,7 @@ from typing import Any
 from shoal import io
 from shoal.coding import CodedTable
 from shoal.errors import ARGUMENTS, PolicyError, Problem
-from shoal.io.output import file_of
+from shoal.io.output_checks import file_of
 from shoal.judging.measures import MEASURES
 from shoal.judging.models.feasibility import reasons_against
 from shoal.methods.auto import check_methods
