@@ -7,7 +7,7 @@ from typing import Any
 
 from shoal.documents.codebook.label_losses import losses_shown, mean_loss
 from shoal.judging.case import Case
-from shoal.judging.models.hybrid_k import HybridK
+from shoal.judging.models.hybrid_k import false_shares
 from shoal.methods import METHODS
 from shoal.policy import Policy
 from shoal.release.record import make_card
@@ -68,5 +68,5 @@ def false_cells_allowed(case: Case, policy: Policy) -> float | None:
     everybody but one could solve for the last."""
     if policy.method.name not in METHODS or not METHODS[policy.method.name].relocates:
         return None
-    budgets = [model.budget for model in case.requirements.models if isinstance(model, HybridK)]
+    budgets = false_shares(case.requirements.models)
     return min([getattr(policy.build_method(), "budget", 1.0), *budgets])

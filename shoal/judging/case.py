@@ -23,7 +23,7 @@ from shoal.judging.linking.evidence import Evidence
 from shoal.judging.linking.truth import Truth, truth_of
 from shoal.judging.measures import MEASURES
 from shoal.judging.measures.evaluate import measure_all, per_column
-from shoal.judging.models.hybrid_k import HybridK
+from shoal.judging.models.hybrid_k import false_shares
 from shoal.judging.models.model import Model
 from shoal.judging.models.requirements import Requirements
 from shoal.methods import METHODS
@@ -473,7 +473,7 @@ class Case(Evidence):
         """How many rows may be false: each has a false cell at least, and the policy may allow a share of cells."""
         if self.table is None:
             return 0
-        budgets = [model.budget for model in self.requirements.models if isinstance(model, HybridK)]
+        budgets = false_shares(self.requirements.models)
         if not budgets and self.record is not None:
             made = recorded_method(self.record)
             budgets = [getattr(made, "budget", 0.0)] if made.relocates else []

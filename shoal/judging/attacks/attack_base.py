@@ -12,7 +12,7 @@ import numpy as np
 from shoal.errors import DataError
 from shoal.judging.linking.evidence import Evidence
 from shoal.judging.models import Model
-from shoal.judging.models.hybrid_k import AlphaHybrid, HybridK
+from shoal.judging.models.hybrid_k import false_shares, size_test_levels
 from shoal.judging.models.threats import LINKABILITY, Threat
 from shoal.methods import Method
 from shoal.release.results import plain
@@ -65,7 +65,7 @@ class Setting:
         """
         if self.made_by_it and self.method is not None:
             return self.method.relocates
-        allowed = any(isinstance(model, HybridK | AlphaHybrid) for model in self.models)
+        allowed = bool(false_shares(self.models) or size_test_levels(self.models))
         return allowed or (self.method is not None and self.method.relocates)
 
     @property

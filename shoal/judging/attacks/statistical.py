@@ -11,7 +11,7 @@ import numpy as np
 from shoal.errors import PolicyError, Problem, did_you_mean
 from shoal.judging.attacks.attack_base import Attack, Exposure, Options, Setting
 from shoal.judging.linking.evidence import Evidence
-from shoal.judging.models.hybrid_k import AlphaHybrid, chi_squared, expected, untrue_rows
+from shoal.judging.models.hybrid_k import chi_squared, expected, size_test_levels, untrue_rows
 from shoal.release.published import Published
 from shoal.support.arrays import FloatVector, LongVector
 from shoal.support.run import Run
@@ -73,7 +73,7 @@ class Statistical(Attack):
     @classmethod
     def reads(cls, setting: Setting) -> Options:
         """Test at the level of the policy."""
-        levels = [model.alpha for model in setting.models if isinstance(model, AlphaHybrid)]
+        levels = size_test_levels(setting.models)
         return {"alpha": max(levels)} if levels else {}
 
     @classmethod

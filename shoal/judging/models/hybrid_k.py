@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 
@@ -315,3 +315,13 @@ def chi_squared(evidence: Evidence, truth: Expected | None = None) -> ChiSquared
     if degrees <= 0 or not np.isfinite(statistic):
         return ChiSquared(statistic, max(degrees, 0), 1.0 if statistic == 0 else 0.0)
     return ChiSquared(statistic, degrees, float(chdtrc(degrees, statistic)))
+
+
+def false_shares(models: Iterable[Model]) -> list[float]:
+    """Return the shares of cells that a policy allows to be false."""
+    return [model.budget for model in models if isinstance(model, HybridK)]
+
+
+def size_test_levels(models: Iterable[Model]) -> list[float]:
+    """Return the levels of significance at which a policy wants the sizes of classes tested."""
+    return [model.alpha for model in models if isinstance(model, AlphaHybrid)]

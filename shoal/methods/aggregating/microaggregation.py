@@ -11,7 +11,7 @@ import numpy as np
 from shoal.coding import CodedTable
 from shoal.errors import LimitError, PolicyError, Problem, did_you_mean
 from shoal.judging.models.delta_presence import DeltaPresence
-from shoal.judging.models.hybrid_k import AlphaHybrid, HybridK
+from shoal.judging.models.hybrid_k import false_shares, size_test_levels
 from shoal.judging.models.requirements import Requirements
 from shoal.judging.models.risk_limits import HighestRisk
 from shoal.methods.aggregating.coordinates import Coordinates, coordinates, is_number, known
@@ -78,11 +78,11 @@ class Microaggregation(FalseCells):
         """Return what does not go together with cells that are mostly false."""
         found = super().unsuited(requirements, sensitive)
         models = requirements.models
-        if not any(isinstance(model, HybridK) for model in models):
+        if not false_shares(models):
             permit = setting("privacy.relocation.budget", 1.0)
             message = f"{self.name} {self.changes}, and the policy allows no false cells"
             found.append(Problem("privacy.relocation.budget", message, f"to allow any share: {permit}"))
-        if any(isinstance(model, AlphaHybrid) for model in models):
+        if size_test_levels(models):
             message = (
                 f"{self.name} gives every class one combination of values, so no test of sizes accepts it"
             )
@@ -181,7 +181,7 @@ class Microaggregation(FalseCells):
 
 def _budget(requirements: Requirements) -> float:
     """Return the share of cells that may be false."""
-    return min((model.budget for model in requirements.models if isinstance(model, HybridK)), default=1.0)
+    return min(false_shares(requirements.models), default=1.0)
 
 
 def aggregates(table: CodedTable, region_of: IntVector, groups: int, show: str) -> IntMatrix:

@@ -15,7 +15,14 @@ from shoal.coding import CodedTable
 from shoal.errors import PolicyError, Problem, did_you_mean
 from shoal.judging.linking.evidence import Evidence
 from shoal.judging.measures import steering
-from shoal.judging.models.hybrid_k import AlphaHybrid, HybridK, expected, too_few
+from shoal.judging.models.hybrid_k import (
+    AlphaHybrid,
+    HybridK,
+    expected,
+    false_shares,
+    size_test_levels,
+    too_few,
+)
 from shoal.judging.models.k_anonymity import KAnonymity
 from shoal.judging.models.k_type import KType
 from shoal.judging.models.model import Model
@@ -121,8 +128,8 @@ class Relocating(FalseCells):
 
     def allowance(self, table: CodedTable, requirements: Requirements) -> Allowance:
         """Return how far relocation may go: as far as the options and the policy allow, whichever is less."""
-        budgets = [model.budget for model in requirements.models if isinstance(model, HybridK)]
-        levels = [model.alpha for model in requirements.models if isinstance(model, AlphaHybrid)]
+        budgets = false_shares(requirements.models)
+        levels = size_test_levels(requirements.models)
         return Allowance.of(table, self.variant, min([self.budget, *budgets]), max([self.alpha, *levels]))
 
     def tested(

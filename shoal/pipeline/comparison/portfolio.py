@@ -9,7 +9,7 @@ from typing import Any
 from shoal.errors import PolicyError
 from shoal.judging.attacks import ATTACKS
 from shoal.judging.attacks.attack_base import Setting
-from shoal.judging.models.hybrid_k import AlphaHybrid, HybridK
+from shoal.judging.models.hybrid_k import false_shares, size_test_levels
 from shoal.methods import METHODS
 from shoal.methods.partitioning.windows import SETS
 from shoal.methods.relocating.relocation import TESTED, VARIANTS
@@ -93,8 +93,8 @@ def portfolio(policy: Policy, methods: Sequence[str], *, sets: bool = False) -> 
 def _relocating(policy: Policy) -> Iterator[Options]:
     """Yield the variants of relocation that the policy allows."""
     models = policy.models()
-    budgets = [model.budget for model in models if isinstance(model, HybridK)]
-    tests = [model.alpha for model in models if isinstance(model, AlphaHybrid)]
+    budgets = false_shares(models)
+    tests = size_test_levels(models)
     for variant in VARIANTS if budgets else ():
         if (variant in TESTED) == bool(tests):
             yield {"variant": variant, "budget": min(budgets)} | ({"alpha": max(tests)} if tests else {})
