@@ -43,7 +43,7 @@ def _published(table, release):
         table.attributes,
         table.sensitive,
         release.region_of[kept],
-        table.sensitive_codes[kept],
+        table.secrets.wide[kept],
         release.low,
         release.high,
         suppressed=int((~kept).sum()),
@@ -81,7 +81,7 @@ def main(rows):
             measure(f"8 columns, k = 5, {suppression:.0%}, {name}", table, requirements, times=3)
     if rows:
         table = census(rows, trees=True)
-        distinct = pl.DataFrame(table.codes).unique().height
+        distinct = pl.DataFrame(table.quasi.wide).unique().height
         for suppression in (0.0, 0.05):
             label = f"census {rows:,} ({distinct:,} distinct), k = 5, {suppression:.0%}"
             measure(label, table, plain(5, suppression), times=2)

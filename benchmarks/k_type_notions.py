@@ -43,7 +43,7 @@ def published(table, release):
         table.attributes,
         table.sensitive,
         release.region_of[kept],
-        table.sensitive_codes[kept],
+        table.secrets.wide[kept],
         release.low,
         release.high,
         int((~kept).sum()),

@@ -51,7 +51,7 @@ def boxes(table, people):
     )
     order = np.argsort(release.region_of, kind="stable")
     starts = np.searchsorted(release.region_of[order], np.arange(len(release.low)))
-    return [table.codes[order[start : start + people]] for start in starts]
+    return [table.quasi.wide[order[start : start + people]] for start in starts]
 
 
 def population(private=2000):
@@ -60,9 +60,9 @@ def population(private=2000):
     inside = np.sort(np.random.default_rng(0).choice(everyone.rows, private, replace=False))
     return replace(
         everyone,
-        codes=np.asfortranarray(everyone.codes[inside]),
-        sensitive_codes=np.asfortranarray(everyone.sensitive_codes[inside]),
-        population=everyone.codes,
+        quasi=everyone.quasi.take(inside),
+        secrets=everyone.secrets.take(inside),
+        population=everyone.quasi.wide,
     )
 
 
@@ -83,9 +83,9 @@ def buckets():
     head("membership in one bucket", "target", "measured", "of what")
     table, random = adult(), np.random.default_rng(0)
     # Kernels and solvers are compiled, or loaded, at their first use: a few people, many, and a long column.
-    membership(*question(table.codes[:30], np.arange(15)))
+    membership(*question(table.quasi.wide[:30], np.arange(15)))
     for people in (100, 500):
-        membership(*question(table.codes[:people, :8], np.arange(people // 2)), limit=0, seconds=2.0)
+        membership(*question(table.quasi.wide[:people, :8], np.arange(people // 2)), limit=0, seconds=2.0)
     membership(*question(np.random.default_rng(0).integers(0, (14, 3, 3), (140, 3)), np.arange(70)))
     for label, people, private, columns, limit, target in CASES:
         places = boxes(table, people)

@@ -57,7 +57,7 @@ def shown_losses(table, release):
     within = total = moved = 0.0
     for j, attribute in enumerate(table.attributes):
         place = attribute.hierarchy.positions
-        own, seen = place[table.column(j)], place[release.low[release.region_of, j]]
+        own, seen = place[table.quasi.narrow[j]], place[release.low[release.region_of, j]]
         spread = own.std()
         within += (((own - seen) / spread) ** 2).sum()
         total += len(own)

@@ -10,6 +10,7 @@ import polars as pl
 
 from benchmarks.data import adult, census
 from benchmarks.timing import best, head, row, seconds
+from shoal.coding.columns import Columns
 from shoal.coding.hierarchy import build
 from shoal.judging.models import MODELS
 from shoal.judging.models.k_anonymity import KAnonymity
@@ -21,11 +22,11 @@ from shoal.support.run import Run
 def without_trees(table):
     """The same table with every column as ordered codes; any range of codes may be published."""
     attributes = []
-    codes = table.codes.copy(order="F")
+    codes = table.quasi.wide.copy(order="F")
     for j, attribute in enumerate(table.attributes):
         present, codes[:, j] = np.unique(codes[:, j], return_inverse=True)
         attributes.append(replace(attribute, hierarchy=build(pl.Series(np.arange(len(present))))))
-    return replace(table, attributes=tuple(attributes), codes=codes)
+    return replace(table, quasi=Columns.of(attributes, codes))
 
 
 def lm(table, release):

@@ -18,7 +18,7 @@ def costs(table, class_of):
     columns = [_heights(attribute) for attribute in table.attributes]
     il = dm = 0.0
     for one in range(int(class_of.max()) + 1):
-        codes = table.codes[class_of == one]
+        codes = table.quasi.wide[class_of == one]
         il += len(codes) * sum(c[codes[:, j].min(), codes[:, j].max()] for j, c in enumerate(columns))
         dm += len(codes) ** 2
     return float(il), float(dm)
@@ -51,7 +51,7 @@ def _heights(attribute):
 
 class _Steps:
     def __init__(self, table, labels, p, k):
-        self.codes, self.labels, self.p, self.k = np.asarray(table.codes), labels, p, k
+        self.codes, self.labels, self.p, self.k = np.asarray(table.quasi.wide), labels, p, k
         self.columns = [_heights(attribute) for attribute in table.attributes]
         self.free = np.ones(len(labels), bool)
         self.classes, self.hardest, self.i_value = most_clusters(labels, p, k)

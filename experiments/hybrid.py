@@ -47,7 +47,7 @@ def published(table, release):
         table.attributes,
         table.sensitive,
         number[release.region_of[kept]],
-        table.sensitive_codes[kept],
+        table.secrets.wide[kept],
         release.low[first],
         release.high[first],
         suppressed=table.rows - len(kept),

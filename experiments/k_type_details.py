@@ -50,7 +50,7 @@ def degrees(table, made):
     low, high = made.low[made.region_of], made.high[made.region_of]
     found = []
     for begin in range(0, table.rows, 100):
-        codes = table.codes[begin : begin + 100, None, :]
+        codes = table.quasi.wide[begin : begin + 100, None, :]
         found.append(((low[None] <= codes) & (codes <= high[None])).all(axis=2).sum(axis=1))
     return np.concatenate(found)
 

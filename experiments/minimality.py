@@ -19,6 +19,7 @@ import numpy as np
 import polars as pl
 
 from shoal.coding.column_plan import ColumnPlan
+from shoal.coding.columns import Columns
 from shoal.coding.encode import encode
 from shoal.errors import InfeasibleError, LimitError
 from shoal.judging.attacks.possible_releases import outcomes
@@ -108,7 +109,7 @@ def beliefs(name, options, rows, least):
     refused = 0
     for pattern in patterns(rows, rows // least):
         labels = np.array(pattern, np.int32)
-        own = replace(table, sensitive_codes=np.asfortranarray(labels[:, None]))
+        own = replace(table, secrets=Columns.of(table.sensitive, np.asfortranarray(labels[:, None])))
         try:
             found = outcomes(method, own, labels, requirements, Run.start(1))
         except (InfeasibleError, LimitError):

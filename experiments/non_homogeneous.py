@@ -162,7 +162,7 @@ def timed(table, made):
 
 def numbered(table):
     """The same rows with the values of each column as numbers, in the order of its tree, and without trees."""
-    columns = {a.name: table.codes[:, j].astype(np.int64) for j, a in enumerate(table.attributes)}
+    columns = {a.name: table.quasi.wide[:, j].astype(np.int64) for j, a in enumerate(table.attributes)}
     return encode(io.read(pl.DataFrame(columns)), [ColumnPlan(name, "quasi", None) for name in columns])
 
 
@@ -343,7 +343,7 @@ up to 2k - 1 as in a group, but it cannot change the groups.
 def anatomy(table, l, seed=1):  # noqa: E741
     """Random groups of l rows with different values (Xiao and Tao 2006); the rest joins groups without its value."""
     random = np.random.default_rng(seed)
-    values = table.sensitive_codes[:, 0]
+    values = table.secrets.wide[:, 0]
     buckets = [list(random.permutation(np.flatnonzero(values == v))) for v in np.unique(values)]
     groups = []
     while sum(bool(bucket) for bucket in buckets) >= l:

@@ -303,7 +303,7 @@ def constrained():
         evidence, published = found["evidence"], found["evidence"].published
         above = 0
         for j, attribute in enumerate(table.attributes):
-            tree, codes = attribute.hierarchy, table.codes[evidence.owner, j]
+            tree, codes = attribute.hierarchy, table.quasi.wide[evidence.owner, j]
             low, high = published.low[published.class_of, j], published.high[published.class_of, j]
             above += int(((low < tree.low[-1, codes]) | (high > tree.high[-1, codes])).sum())
         dropped = unserved(table, wish)[2]

@@ -82,24 +82,24 @@ def table(rows):
 def adult_classes():
     """Adult as a population, by all its columns and by some."""
     whole = adult()
-    yield "Adult, nine columns", distinct(whole.codes)[0]
+    yield "Adult, nine columns", distinct(whole.quasi.wide)[0]
     few = [ADULT_COLUMNS.index(name) for name in FEW_COLUMNS]
-    yield "Adult, five columns", distinct(np.asfortranarray(whole.codes[:, few]))[0]
+    yield "Adult, five columns", distinct(np.asfortranarray(whole.quasi.wide[:, few]))[0]
 
 
 def seconds():
     """Processor seconds of minimal uniques and individual risk; kernels are compiled before."""
     lines = ["| work | rows | processor seconds | found |", "| --- | --- | --- | --- |"]
     for label, coded in (("Adult, nine columns", adult()), ("census, eight columns", census(1_000_000))):
-        singling_out([column[:100] for column in coded.narrow], 100)
+        singling_out([column[:100] for column in coded.quasi.narrow], 100)
         start = time.process_time()
-        found = singling_out(coded.narrow, coded.rows)
+        found = singling_out(coded.quasi.narrow, coded.rows)
         taken = time.process_time() - start
         words = f"{found.people:,} people in {len(found.sets)} sets of up to 4 columns"
         lines.append(f"| SUDA2 to size 4, {label} | {coded.rows:,} | {taken:.2f} | {words} |")
         weights = np.random.default_rng(1).uniform(5, 50, coded.rows)
         start = time.process_time()
-        number, first = distinct(coded.codes)
+        number, first = distinct(coded.quasi.wide)
         risk = individual_risk(number, len(first), weights)
         taken = time.process_time() - start
         words = f"{risk.expected:,.0f} re-identifications expected"

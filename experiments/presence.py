@@ -11,12 +11,11 @@ import argparse
 from dataclasses import replace
 from pathlib import Path
 
-import polars as pl
-
 from benchmarks.membership import population
 from experiments import presence_text as text
 from experiments import presence_trials as trials
 from experiments.presence_plots import plotted
+from shoal.coding.columns import Kept
 from shoal.judging.attacks.membership import Membership
 
 
@@ -26,7 +25,7 @@ def main():
     parser.add_argument("largest", nargs="?", type=int, default=128)
     parser.add_argument("--only", type=int, choices=[4])
     asked = parser.parse_args()
-    table = replace(population(), kept=pl.DataFrame())
+    table = replace(population(), kept=Kept())
     if asked.only:
         print(text.against_k_text(*trials.against_k(table)))
         return

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from shoal.coding.columns import Columns
 from shoal.errors import InfeasibleError
 from shoal.judging.linking.evidence import Evidence
 from shoal.judging.measures import MEASURES
@@ -66,7 +67,7 @@ def attacked(table, release):
         published, table.population, limit=LIMIT, seconds=SECONDS, random=np.random.default_rng(1)
     )
     seconds = time.process_time() - start
-    number, first = distinct(np.asfortranarray(np.concatenate([table.population, table.codes])))
+    number, first = distinct(np.asfortranarray(np.concatenate([table.population, table.quasi.wide])))
     somebody = np.full(len(first), -1, np.int64)
     somebody[number[: len(table.population)]] = np.arange(len(table.population))
     place = somebody[number[len(table.population) :]]
@@ -91,7 +92,7 @@ def by_people(table, label, k):
         table, codes=table.population, sensitive_codes=table.population[:, :0], population=None
     )
     boxes = METHODS["mondrian"]().anonymize(everyone, Requirements(models=(KAnonymity(k=k),)), Run.start(1))
-    number, first = distinct(np.asfortranarray(np.concatenate([table.population, table.codes])))
+    number, first = distinct(np.asfortranarray(np.concatenate([table.population, table.quasi.wide])))
     box_of = np.empty(len(first), np.int32)
     box_of[number[: len(table.population)]] = boxes.region_of
     bucket_of = box_of[number[len(table.population) :]]
@@ -101,7 +102,7 @@ def by_people(table, label, k):
     method = METHODS[METHODS_TRIED[label][0]](**METHODS_TRIED[label][1])
     own = np.arange(table.rows, dtype=np.int32)
     return Release(
-        own, table.codes, table.codes, bucket_of=bucket_of,
+        own, table.quasi.wide, table.quasi.wide, bucket_of=bucket_of,
         shown_from=np.tile(own[:, None], (1, len(table.attributes))), together=method.shuffled_together(table)[0],
     )  # fmt: skip
 
@@ -122,11 +123,11 @@ def found_by_people(table, people):
 def distinct_people(table):
     """The same, if people with equal values are one person: in the population and in the table."""
     people = table.population[distinct(table.population)[1]]
-    rows = distinct(table.codes)[1]
+    rows = distinct(table.quasi.wide)[1]
     return replace(
         table,
-        codes=np.asfortranarray(table.codes[rows]),
-        sensitive_codes=np.asfortranarray(table.sensitive_codes[rows]),
+        quasi=table.quasi.take(rows),
+        secrets=table.secrets.take(rows),
         population=np.asfortranarray(people),
     )
 
@@ -181,13 +182,17 @@ def smallest_k(table, bounds, partitioner):
         return None  # Boxes without rows are not covered.
     cut = table
     if partitioner == "people":
-        cut = replace(table, codes=table.population, sensitive_codes=table.population[:, :0])
+        cut = replace(
+            table,
+            quasi=Columns.of(table.attributes, table.population),
+            secrets=Columns((), (), len(table.population)),
+        )
     for k in range(2, 200):
         wanted = (DeltaPresence(low=bounds[0], high=1.0), KAnonymity(k=k))
         boxes = MPALM().anonymize(cut, Requirements(models=wanted), Run.start(1))
         for low, high in zip(boxes.low, boxes.high, strict=True):
             people = ((table.population >= low) & (table.population <= high)).all(axis=1).sum()
-            rows = ((table.codes >= low) & (table.codes <= high)).all(axis=1).sum()
+            rows = ((table.quasi.wide >= low) & (table.quasi.wide <= high)).all(axis=1).sum()
             if rows > people * bounds[1] + 1e-9:
                 break
         else:
@@ -233,7 +238,7 @@ def growing(table, sizes):
 
 def attacked_by_definition(table):
     """The three shares of `draws` for this table itself."""
-    number, _ = distinct(np.asfortranarray(np.concatenate([table.population, table.codes])))
+    number, _ = distinct(np.asfortranarray(np.concatenate([table.population, table.quasi.wide])))
     everyone = np.bincount(number[: len(table.population)])
     own = number[len(table.population) :]
     inside = np.bincount(own, minlength=len(everyone))
@@ -246,7 +251,7 @@ def k_anonymous(table, label, k):
     """A k-anonymous release of the table, made without a look at the population."""
     if label == "Mondrian, disjoint boxes":
         # If the table were the whole population everybody would be in it, so k alone stops the cuts.
-        closed = replace(table, population=table.codes)
+        closed = replace(table, population=table.quasi.wide)
         wanted = (DeltaPresence(low=0.0, high=1.0), KAnonymity(k=k))
         return MPALM().anonymize(closed, Requirements(models=wanted), Run.start(1))
     name = "mondrian" if label == "Mondrian" else "full-domain"

@@ -67,11 +67,11 @@ def published(table, requirements, levels):
     """What a mapping publishes when all groups that fail are dropped."""
     shown = [
         tuple(int(a.hierarchy.low[lv, c]) for a, lv, c in zip(table.attributes, levels, row, strict=True))
-        for row in table.codes.tolist()
+        for row in table.quasi.wide.tolist()
     ]
     numbers = {cells: i for i, cells in enumerate(dict.fromkeys(shown))}
     group_of = np.array([numbers[cells] for cells in shown], np.int32)
-    groups = group(group_of, len(numbers), table.sensitive_codes, table.sensitive, table.sensitive_counts)
+    groups = group(group_of, len(numbers), table.secrets.wide, table.sensitive, table.sensitive_counts)
     good = requirements.satisfied(groups)
     kept = [cells for cells, number in numbers.items() if good[number]]
     place = {cells: i for i, cells in enumerate(kept)}
@@ -89,7 +89,7 @@ def published(table, requirements, levels):
         table.attributes,
         table.sensitive,
         class_of,
-        table.sensitive_codes[rows],
+        table.secrets.wide[rows],
         low,
         high,
         suppressed=table.rows - len(rows),

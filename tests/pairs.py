@@ -385,7 +385,7 @@ def moved(one: Pair, source: Any, made: shoal.Result, random: np.random.Generato
     rows = np.flatnonzero(release.region_of >= 0)
     found = []
     for j, attribute in enumerate(table.attributes):
-        codes, region = table.column(j)[rows].astype(np.int64), release.region_of[rows]
+        codes, region = table.quasi.narrow[j][rows].astype(np.int64), release.region_of[rows]
         low, high = release.low[region, j][:, None], release.high[region, j][:, None]
         inside = (low <= codes) & (codes <= high) & (low <= codes[:, None]) & (codes[:, None] <= high)
         shared = np.bincount(codes)[codes] > 1
@@ -451,7 +451,7 @@ def _meaning(source: Any, policy: shoal.Policy, release: Any) -> dict[str, Any]:
     if release.layout.in_buckets:
         found["from"] = place[release.layout.shown_from[rows]]
     for j, attribute in enumerate(table.attributes):
-        codes, hierarchy = table.column(j)[rows].astype(np.int64), attribute.hierarchy
+        codes, hierarchy = table.quasi.narrow[j][rows].astype(np.int64), attribute.hierarchy
         low, high = release.low[regions, j], release.high[regions, j]
         found[f"covers {attribute.name}"] = (low[:, None] <= codes) & (codes <= high[:, None])
         if not hierarchy.free and not hierarchy.grown:

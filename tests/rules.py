@@ -173,9 +173,9 @@ def satisfies(model, table, rows):
     if isinstance(model, PSensitive):
         wanted = columns if model.column is None else [model.column]
         return len(rows) > 0 and all(
-            len({int(table.sensitive_codes[row, j]) for row in rows}) >= model.p for j in wanted
+            len({int(table.secrets.wide[row, j]) for row in rows}) >= model.p for j in wanted
         )
-    codes = table.sensitive_codes[:, 0].tolist()
+    codes = table.secrets.wide[:, 0].tolist()
     distance = apart(table.sensitive[0].hierarchy)
     return plain_rule(model, [codes[row] for row in rows], codes, distance)
 
@@ -186,7 +186,7 @@ def evidence(table, class_of):
         table.attributes,
         table.sensitive,
         np.unique(class_of[keep], return_inverse=True)[1].astype(np.int32),
-        np.asfortranarray(table.sensitive_codes[keep]),
+        np.asfortranarray(table.secrets.wide[keep]),
         None,
         None,
         suppressed=table.rows - len(keep),
@@ -212,4 +212,4 @@ def simple_table(*columns, hierarchy=TREE, quasi=None):
     codes = np.asfortranarray(np.array(quasi[1], np.int32).reshape(rows, 1))
     sensitive = np.asfortranarray(np.array(columns, np.int32).T.reshape(rows, len(columns)))
     names = (quasi[0].name, *(a.name for a in secret))
-    return CodedTable((quasi[0],), codes, secret, sensitive, pl.DataFrame(), names)
+    return CodedTable.of_matrices((quasi[0],), codes, secret, sensitive, pl.DataFrame(), names)

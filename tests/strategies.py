@@ -84,4 +84,4 @@ def tables(draw, rows=st.integers(1, 14), columns=st.integers(1, 4), sensitive=s
         {a.name: a.hierarchy.leaves.gather(sensitive_codes[:, j]) for j, a in enumerate(secret)}
     )
     names = tuple(a.name for a in attributes + secret)
-    return CodedTable(attributes, codes, secret, sensitive_codes, kept, names)
+    return CodedTable.of_matrices(attributes, codes, secret, sensitive_codes, kept, names)

@@ -16,7 +16,7 @@ ROOT = Path(shoal.__file__).parent
 LAYERS = (
     ("errors", "support.arrays", "support.wording"),
     ("support.machine",),
-    ("support.brief", "documents.pages", "support.widening"),
+    ("support.brief", "documents.pages"),
     ("support.run", "support.registry"),
     ("kernels",),
     ("io",),

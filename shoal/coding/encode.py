@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import polars as pl
 
 from shoal.coding import Attribute, CodedTable, Unit
 from shoal.coding.column_plan import AS_THEY_ARE, REMOVED, ColumnPlan
-from shoal.coding.columns import Kept, Narrow
+from shoal.coding.columns import Columns, Kept
 from shoal.coding.hierarchy import Hierarchy, build
 from shoal.coding.hierarchy.kinds import parsed
 from shoal.coding.survey_weights import check_weights
@@ -61,24 +60,24 @@ def encode(source: Frame | Sheet | pl.DataFrame, plan: Sequence[ColumnPlan]) -> 
     owners = [name for name in table.columns if _role(by_name, name) == "person"]
     person, units = _owners(table, [by_name[name] for name in owners])
     named = [name for name in columns if by_name[name].role in REMOVED]
-    stored: Any = [Narrow(table.rows, tuple(one.codes for one in part)) for part in (attributes, secrets)]
-    kept_columns: Any = Kept(shown)
     return CodedTable(
-        tuple(one.attribute for one in attributes),
-        stored[0],
-        tuple(one.attribute for one in secrets),
-        stored[1],
-        kept_columns,
+        _columns(attributes, table.rows),
+        _columns(secrets, table.rows),
+        Kept(shown),
         tuple(columns),
         dropped=dropped,
         named=pl.DataFrame({name: table.column(name) for name in named}),
         person=person,
         units=units,
         followed=any(by_name[name].publish for name in owners),
-        exact={j: one.exact for j, one in enumerate(attributes) if one.exact is not None},
         in_order=_in_order(table, [by_name[name].order for name in owners]),
         weighted_by=weights,
     )
+
+
+def _columns(found: Sequence[_Column], rows: int) -> Columns:
+    exact = {j: one.exact for j, one in enumerate(found) if one.exact is not None}
+    return Columns(tuple(one.attribute for one in found), tuple(one.codes for one in found), rows, exact)
 
 
 def _owners(table: _Columns, plan: Sequence[ColumnPlan]) -> tuple[IntVector | None, tuple[Unit, ...]]:
@@ -218,7 +217,7 @@ def _coded(
         return _Column(
             Attribute(column.name, hierarchy, column.weight, bounds),
             codes,
-            None if hierarchy.hiding is None else values.codes,
+            None if hierarchy.hiding is None or column.role != "quasi" else values.codes,
             _values_by_code(values, codes, hierarchy) if column.role == "sensitive" else None,
         )
 

@@ -73,7 +73,7 @@ class WideTable(CodedTable):
         count = members.shape[1]
         places = np.empty((count, len(whole.attributes)), np.int32)
         for j, attribute in enumerate(whole.attributes):
-            codes = whole.column(j)[members].astype(np.int32)
+            codes = whole.quasi.narrow[j][members].astype(np.int32)
             if bool((codes == codes[:, :1]).all()):
                 places[:, j] = len(columns)
                 attributes.append(replace(attribute, weight=attribute.weight * count, bounds=None))
@@ -87,10 +87,10 @@ class WideTable(CodedTable):
                 columns.append(codes[:, place])
         rarest = np.empty((len(members), len(whole.sensitive)), np.int32, order="F")
         for j, totals in enumerate(whole.totals):
-            codes = whole.sensitive_column(j)[members].astype(np.int32)
+            codes = whole.secrets.narrow[j][members].astype(np.int32)
             rarest[:, j] = codes[np.arange(len(codes)), np.argmin(totals[codes], axis=1)]
-        return cls(
-            tuple(attributes),
+        return cls.of_matrices(
+            attributes,
             np.asfortranarray(np.stack(columns, axis=1)),
             whole.sensitive,
             rarest,
@@ -123,7 +123,7 @@ class WideTable(CodedTable):
         found = group(
             np.repeat(group_of, count),
             groups,
-            np.asfortranarray(self.whole.sensitive_codes[members.ravel()]),
+            np.asfortranarray(self.whole.secrets.wide[members.ravel()]),
             self.sensitive,
             self.totals,
             person=np.repeat(np.arange(len(members), dtype=np.int32), count),
@@ -138,11 +138,11 @@ class WideTable(CodedTable):
         never tear apart rows with equal values, and count people by themselves.
         """
         count = self.members.shape[1]
-        return RepeatedTable(
+        return RepeatedTable.of_matrices(
             self.attributes,
-            np.asfortranarray(np.repeat(self.codes, count, axis=0)),
+            np.asfortranarray(np.repeat(self.quasi.wide, count, axis=0)),
             self.sensitive,
-            np.asfortranarray(self.whole.sensitive_codes[self.members.ravel()]),
+            np.asfortranarray(self.whole.secrets.wide[self.members.ravel()]),
             pl.DataFrame(),
             (),
             person=np.repeat(np.arange(len(self.members), dtype=np.int32), count),

@@ -79,11 +79,10 @@ def encode_both(rows: pl.DataFrame, people: pl.DataFrame, plans: Sequence[Column
         ).to_series()
     coded = encode(pl.DataFrame(stacked), quasi)
     rest = encode(rows, [plan for plan in plans if plan.role != "quasi"])
-    population = np.asfortranarray(coded.codes[rows.height :])
+    population = np.asfortranarray(coded.quasi.wide[rows.height :])
     table = replace(
         rest,
-        attributes=coded.attributes,
-        codes=np.asfortranarray(coded.codes[: rows.height]),
+        quasi=coded.quasi.take(np.arange(rows.height)),
         columns=tuple(
             plan.name for name in rows.columns for plan in plans if plan.name == name and not plan.removed
         ),
@@ -119,7 +118,7 @@ def counted_together(table: CodedTable) -> tuple[IntVector, IntVector, IntVector
     from shoal.kernels.grouping import distinct
 
     everyone = population_of(table)
-    both = np.asfortranarray(np.concatenate([everyone, table.codes]))
+    both = np.asfortranarray(np.concatenate([everyone, table.quasi.wide]))
     number, first = distinct(both)
     count = len(first)
     people = np.bincount(number[: len(everyone)], minlength=count)

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
 from shoal.coding.column_plan import bound_names
-from shoal.coding.columns import Kept, Narrow
+from shoal.coding.columns import Columns, Kept, count_codes
 from shoal.coding.groups import Groups, Histograms, group
 from shoal.support.arrays import FloatVector, IntMatrix, IntVector, LongVector
 from shoal.support.brief import Brief
-from shoal.support.machine.threads import PIECE, in_threads
-from shoal.support.widening import as_given, widened_when_read
 
 if TYPE_CHECKING:
     import polars as pl
@@ -23,7 +21,6 @@ if TYPE_CHECKING:
     from shoal.coding.hierarchy import Hierarchy
     from shoal.coding.hierarchy.kinds import Kind
     from shoal.coding.purpose import Purpose
-    from shoal.io.coded import Coded, Codes
     from shoal.judging.linking.series import Earlier
 
 
@@ -55,8 +52,6 @@ class Unit(Brief):
 class Whole(Brief):
     """What a part of a table has to know about the whole table: losses and some models compare with it."""
 
-    value_counts: tuple[LongVector, ...]
-    """How often each code occurs, per quasi-identifier."""
     totals: tuple[LongVector, ...]
     """How many people have each code, per sensitive column."""
     people: int
@@ -69,15 +64,11 @@ class Whole(Brief):
 class CodedTable(Brief):
     """A table ready to be anonymized. Rows are positions 0..n-1, in the order in which they were read."""
 
-    attributes: tuple[Attribute, ...]
+    quasi: Columns
     """The quasi-identifiers."""
-    codes: IntMatrix
-    """``[rows, quasi-identifiers]`` leaf codes, column-major: stored narrow, see `column`."""
-    sensitive: tuple[Attribute, ...]
+    secrets: Columns
     """The sensitive columns. Their hierarchies give order and distance; their values are never generalized."""
-    sensitive_codes: IntMatrix
-    """``[rows, sensitive columns]`` leaf codes, column-major."""
-    kept: pl.DataFrame
+    kept: Kept
     """The columns that are published as they are: sensitive and plain ones. Identifiers are not included."""
     columns: tuple[str, ...]
     """Names of all published columns, in the order of the input."""
@@ -100,9 +91,6 @@ class CodedTable(Brief):
     """Row -> its place among the rows of its person, as a number to sort by; None if the policy names no order."""
     units: tuple[Unit, ...] = ()
     """The kinds of groups that people belong to, such as households, if guarantees count these, too."""
-    exact: Mapping[int, Codes] = field(default_factory=dict)
-    """Quasi-identifiers some of whose values are never told apart -> row -> number of its value, as it was read. Only
-    figures about the original use it; methods cannot."""
     of_whole: Whole | None = None
     """Facts of the whole table, if this is a part of one."""
     weighted_by: str | None = None
@@ -112,6 +100,31 @@ class CodedTable(Brief):
 
     rows_known: ClassVar[bool] = True
     """Its rows are here; not if only counts of them are."""
+
+    @classmethod
+    def of_matrices(
+        cls,
+        attributes: Sequence[Attribute],
+        codes: IntMatrix,
+        sensitive: Sequence[Attribute],
+        sensitive_codes: IntMatrix,
+        kept: pl.DataFrame,
+        columns: Sequence[str],
+        **more: Any,
+    ) -> Self:
+        """Return a table of matrices of codes, ``[rows, columns]``, and a frame of what is published as it is."""
+        quasi, secrets = Columns.of(attributes, codes), Columns.of(sensitive, sensitive_codes)
+        return cls(quasi, secrets, Kept.of(kept), tuple(columns), **more)
+
+    @property
+    def attributes(self) -> tuple[Attribute, ...]:
+        """The quasi-identifiers."""
+        return self.quasi.attributes
+
+    @property
+    def sensitive(self) -> tuple[Attribute, ...]:
+        """The sensitive columns."""
+        return self.secrets.attributes
 
     @property
     def taken(self) -> tuple[str, ...]:
@@ -129,40 +142,7 @@ class CodedTable(Brief):
     @property
     def rows(self) -> int:
         """Number of rows."""
-        given = as_given(self, "codes")
-        return given.rows if isinstance(given, Narrow) else int(given.shape[0])
-
-    def column(self, index: int) -> Codes:
-        """Return the codes of one quasi-identifier in the narrowest type, without the matrix of all columns."""
-        given = as_given(self, "codes")
-        codes: Codes = given.columns[index] if isinstance(given, Narrow) else given[:, index]
-        return codes
-
-    def sensitive_column(self, index: int) -> Codes:
-        """Return the codes of one sensitive column in the narrowest type."""
-        given = as_given(self, "sensitive_codes")
-        codes: Codes = given.columns[index] if isinstance(given, Narrow) else given[:, index]
-        return codes
-
-    @property
-    def narrow(self) -> list[Codes]:
-        """The codes of all quasi-identifiers, column by column."""
-        return [self.column(index) for index in range(len(self.attributes))]
-
-    @property
-    def as_read(self) -> list[Codes]:
-        """The quasi-identifiers with all values told apart that the original tells apart: for equality alone."""
-        own = [self.exact.get(index, self.column(index)) for index in range(len(self.attributes))]
-        # Rows that were taken out of a population no longer match it.
-        return own if all(len(codes) == self.rows for codes in own) else self.narrow
-
-    @property
-    def kept_columns(self) -> Mapping[str, Coded | pl.Series]:
-        """The columns of `kept`, as codes where they are stored so."""
-        given = as_given(self, "kept")
-        if isinstance(given, Kept):
-            return given.columns
-        return {column.name: column for column in given}
+        return self.quasi.rows
 
     @property
     def one_value(self) -> bool:
@@ -171,7 +151,7 @@ class CodedTable(Brief):
 
     @property
     def weights(self) -> LongVector:
-        """How many rows of the original each row of `codes` stands for: one, unless equal rows are counted together."""
+        """How many rows of the original each row of `quasi` stands for: one, unless equal rows are counted together."""
         return np.ones(self.rows, np.int64)
 
     @cached_property
@@ -182,7 +162,7 @@ class CodedTable(Brief):
 
         if self.weighted_by is None:
             return None
-        column = self.kept_columns[self.weighted_by]
+        column = self.kept.columns[self.weighted_by]
         if not isinstance(column, Coded):
             return read_weights(column)[0]
         found: FloatVector = read_weights(column.values)[0][column.codes]
@@ -193,15 +173,10 @@ class CodedTable(Brief):
         """Number of different people."""
         return self.rows if self.person is None else int(self.person.max(initial=-1)) + 1
 
-    @cached_property
+    @property
     def value_counts(self) -> tuple[LongVector, ...]:
         """How often each code occurs, per quasi-identifier; in a part, how often in the whole table."""
-        if self.of_whole is not None:
-            return self.of_whole.value_counts
-        return tuple(
-            counted(self.column(index), attribute.hierarchy.size)
-            for index, attribute in enumerate(self.attributes)
-        )
+        return self.quasi.counts
 
     def numbered(self, *, as_read: bool = False) -> tuple[IntVector, LongVector]:
         """Number the distinct combinations of quasi-identifiers: row -> number, and the first row of each. O(rows).
@@ -209,10 +184,10 @@ class CodedTable(Brief):
         """
         from shoal.kernels.grouping import distinct_rows
 
-        if as_read and self.exact:
-            return distinct_rows(self.as_read, self.rows)
-        number, first = distinct_rows(self.narrow, self.rows)
-        vars(self)["alike"] = counted(number, len(first))
+        if as_read and self.quasi.exact:
+            return distinct_rows(self.quasi.as_read, self.rows)
+        number, first = distinct_rows(list(self.quasi.narrow), self.rows)
+        vars(self)["alike"] = count_codes(number, len(first))
         return number, first
 
     @cached_property
@@ -222,13 +197,10 @@ class CodedTable(Brief):
         found: LongVector = vars(self)["alike"]
         return found
 
-    @cached_property
+    @property
     def sensitive_counts(self) -> tuple[LongVector, ...]:
         """How often each code occurs, per sensitive column."""
-        return tuple(
-            counted(self.sensitive_column(index), attribute.hierarchy.size)
-            for index, attribute in enumerate(self.sensitive)
-        )
+        return self.secrets.counts
 
     @cached_property
     def totals(self) -> tuple[LongVector, ...]:
@@ -250,7 +222,7 @@ class CodedTable(Brief):
         found = []
         for index, attribute in enumerate(self.sensitive):
             size = attribute.hierarchy.size
-            pairs = np.unique(owner.astype(np.int64) * size + self.sensitive_column(index))
+            pairs = np.unique(owner.astype(np.int64) * size + self.secrets.narrow[index])
             found.append(np.bincount(pairs % size, minlength=size))
         return tuple(found)
 
@@ -265,7 +237,7 @@ class CodedTable(Brief):
         """Return groups as privacy models see them, from a group number per row, or per one of some rows. Rows with
         number -1 are in no group. O(rows + groups), or O(rows log rows) if people have to be sorted.
         """
-        codes = self.sensitive_codes if rows is None else self.sensitive_codes[rows]
+        codes = self.secrets.wide if rows is None else self.secrets.wide[rows]
         person = self.person if self.person is None or rows is None else self.person[rows]
         people = self.people if self.of_whole is None else self.of_whole.people
         found = group(group_of, groups, codes, self.sensitive, self.totals, person=person, people=people)
@@ -298,20 +270,14 @@ class CodedTable(Brief):
         """Return some rows as a table of their own, for methods. Losses are those of the whole table, and models
         compare with it. It has nothing to publish: no columns that are kept, no identifiers. O(rows).
         """
-        import polars as pl
-
-        whole = self.of_whole or Whole(self.value_counts, self.totals, self.people, self.unit_totals)
+        whole = self.of_whole or Whole(self.totals, self.people, self.unit_totals)
         person = None
         if self.person is not None:
             person = np.unique(self.person[rows], return_inverse=True)[1].astype(np.int32)
-        codes = tuple(self.column(index)[rows] for index in range(len(self.attributes)))
-        values = tuple(self.sensitive_column(index)[rows] for index in range(len(self.sensitive)))
         return CodedTable(
-            self.attributes,
-            cast(IntMatrix, Narrow(len(rows), codes)),
-            self.sensitive,
-            cast(IntMatrix, Narrow(len(rows), values)),
-            pl.DataFrame(),
+            replace(self.quasi.take(rows), of_whole=self.value_counts),
+            self.secrets.take(rows),
+            Kept(),
             self.columns,
             population_size=self.population_size,
             person=person,
@@ -329,7 +295,7 @@ class CodedTable(Brief):
         if self._one_block:
             return np.zeros(self.rows, np.int32)
         tops = np.stack(
-            [attribute.hierarchy.blocks[self.column(i)] for i, attribute in enumerate(self.attributes)],
+            [a.hierarchy.blocks[codes] for a, codes in zip(self.attributes, self.quasi.narrow, strict=True)],
             axis=1,
         )
         return distinct(tops)[0]
@@ -350,18 +316,3 @@ class CodedTable(Brief):
             columns = [Histograms.of(counts) for counts in self.sensitive_counts]
             return Groups(np.array([self.rows]), tuple(columns), tuple(self.totals), self.sensitive)
         return self.grouped(self.block_of, int(self.block_of.max(initial=0)) + 1)
-
-
-widened_when_read(CodedTable, "codes", "sensitive_codes", "kept")
-
-
-def counted(codes: Codes, size: int) -> LongVector:
-    """Count each code, in pieces: numpy copies what it counts into the widest type. In threads, if there are many."""
-    step = max(PIECE, 4 * size)
-    parts = in_threads(
-        lambda start: np.bincount(codes[start : start + step], minlength=size), range(0, len(codes), step)
-    )
-    total = np.zeros(size, np.int64)
-    for part in parts:
-        total += part
-    return total

@@ -14,7 +14,6 @@ from shoal.io.coded import Codes, coded, narrowest
 from shoal.support.arrays import IntVector
 from shoal.support.brief import Brief
 from shoal.support.machine.threads import PIECE, in_threads, one_after_another
-from shoal.support.widening import Stored
 
 Known = TypeVar("Known")
 
@@ -32,7 +31,7 @@ class Cells(Brief):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Sheet(Brief, Stored):
+class Sheet(Brief):
     """The rows of a release, before they are written and after they came back. Nothing is decoded but the rows that
     are asked for."""
 

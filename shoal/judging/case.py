@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, Self, TypeVar, cast
+from typing import Any, Self, TypeVar
 
 import numpy as np
 import polars as pl
@@ -58,7 +58,6 @@ from shoal.release.verdict import Verdict, worst
 from shoal.support.arrays import LongVector
 from shoal.support.machine.threads import PIECE, Ahead
 from shoal.support.run import Progress, silent
-from shoal.support.widening import as_given, widened_when_read
 from shoal.support.wording import either, setting
 
 Answer = TypeVar("Answer")
@@ -79,8 +78,8 @@ class Case(Evidence):
     policy: Policy
     requirements: Requirements
     """Of the policy, resolved against the sensitive columns of the release."""
-    rows: pl.DataFrame
-    """The published rows, which may be given as a `Sheet`."""
+    sheet: Sheet
+    """The published rows, to be looked up; `rows` holds them all in memory."""
     second: pl.DataFrame | None = None
     """The sensitive values by bucket, if a method publishes them as a separate table."""
     release: Release | None = None
@@ -131,7 +130,7 @@ class Case(Evidence):
             of_people=requirements.people,
             policy=policy,
             requirements=requirements,
-            rows=cast(Any, rendered.sheet),
+            sheet=rendered.sheet,
             second=rendered.second,
             release=release,
             follow=pseudonym_numbers(rendered.sheet, policy.people),
@@ -140,10 +139,10 @@ class Case(Evidence):
             **more,
         )
 
-    @property
-    def sheet(self) -> Sheet:
-        """The published rows, to be looked up; `rows` holds them all in memory."""
-        return Sheet.of(as_given(self, "rows"))
+    @cached_property
+    def rows(self) -> pl.DataFrame:
+        """The published rows, all in memory."""
+        return self.sheet.whole()
 
     @classmethod
     def read(
@@ -231,7 +230,7 @@ class Case(Evidence):
             of_people=requirements.people,
             policy=policy,
             requirements=requirements,
-            rows=cast(Any, found.rows),
+            sheet=found.rows,
             notes=found.notes,
             record=record,
             counted=table is not None or record is not None or found.published.suppressed > 0,
@@ -585,7 +584,6 @@ class Case(Evidence):
         return replace(
             self,
             published=shown,
-            rows=as_given(self, "rows"),
             table=None,
             owner=None,
             claimed=None,
@@ -612,9 +610,6 @@ class Case(Evidence):
     def losses(self) -> Mapping[str, float]:
         """The information loss (LM) of each quasi-identifier."""
         return per_column(MEASURES.default, self)
-
-
-widened_when_read(Case, "rows")
 
 
 def _names_or_pseudonyms() -> str:

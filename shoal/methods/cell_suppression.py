@@ -116,7 +116,7 @@ class Starring:
         high = np.empty_like(low)
         for j, attribute in enumerate(self.table.attributes):
             level = self.heights[j] if j in raised else self.levels[j]
-            codes = self.table.codes[rows, j]
+            codes = self.table.quasi.wide[rows, j]
             low[:, j], high[:, j] = (
                 attribute.hierarchy.low[level, codes],
                 attribute.hierarchy.high[level, codes],

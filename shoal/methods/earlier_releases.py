@@ -38,7 +38,7 @@ def keeping_open(
         method.check_suited(requirements, [attribute.name for attribute in table.sensitive])
     model.check(earlier)
     run.progress("intersect", 0.2)
-    own = np.asfortranarray(table.sensitive_codes[:, list(earlier.lasting)])
+    own = np.asfortranarray(table.secrets.wide[:, list(earlier.lasting)])
     whole = left_open(earlier, own)
     needed = model.of(earlier)
     kept = keepable(table, whole, model, needed, limits=method.heeds_limits)

@@ -127,7 +127,7 @@ class _People:
         return [
             j
             for j in range(len(self.table.attributes))
-            if not np.array_equal(self.table.column(j), self.table.column(j)[first])
+            if not np.array_equal(self.table.quasi.narrow[j], self.table.quasi.narrow[j][first])
         ]
 
     @staticmethod
@@ -137,7 +137,7 @@ class _People:
     def _by(self, keys: list[IntVector], columns: list[int]) -> LongVector:
         """Sort by person, then by these keys, then by these columns."""
         assert self.table.person is not None
-        wanted = [self.table.person, *keys, *(self.table.column(j) for j in columns)]
+        wanted = [self.table.person, *keys, *(self.table.quasi.narrow[j] for j in columns)]
         found: LongVector = np.lexsort(wanted[::-1])
         return found
 

@@ -124,7 +124,7 @@ def _of_levels(table: CodedTable, requirements: Requirements, run: Run) -> Start
     out = []
     for j, (attribute, level) in enumerate(zip(table.attributes, made.levels, strict=True)):
         tree = attribute.hierarchy
-        firsts = np.unique(tree.low[level, table.codes[rows, j]])
+        firsts = np.unique(tree.low[level, table.quasi.wide[rows, j]])
         out.append([(int(first), int(tree.high[level, first])) for first in firsts])
     return rows, out
 
@@ -173,7 +173,7 @@ class _Labels:
 
     def _start(self, j: int, ranges: list[Range]) -> None:
         """Give each row the label that covers its value."""
-        codes = self.table.codes[self.rows, j]
+        codes = self.table.quasi.wide[self.rows, j]
         starts = np.array([first for first, _ in ranges])
         self.shown[:, j] = np.searchsorted(starts, codes, side="right") - 1
         self.ranges[j] = [self._tight(j, codes[self.shown[:, j] == at]) for at in range(len(ranges))]
@@ -215,7 +215,7 @@ class _Labels:
     def _offer(
         self, waiting: list[tuple[float, int, int, int, list[Range]]], order: Iterator[int], j: int, at: int
     ) -> None:
-        codes = self.table.codes[self.rows[self.shown[:, j] == at], j]
+        codes = self.table.quasi.wide[self.rows[self.shown[:, j] == at], j]
         often = np.bincount(codes, minlength=self.table.attributes[j].hierarchy.size)
         for parts in self._parts(j, self.ranges[j][at], often):
             gain = self._gain(j, self.ranges[j][at], parts, often)
@@ -267,7 +267,7 @@ class _Labels:
         from shoal.kernels.grouping import distinct
 
         places = np.flatnonzero(self.shown[:, j] == at)
-        codes = self.table.codes[self.rows[places], j]
+        codes = self.table.quasi.wide[self.rows[places], j]
         child = np.searchsorted(np.array([first for first, _ in parts]), codes, side="right") - 1
         pairs = np.stack([self.class_of[places], child.astype(np.int32)], axis=1)
         number, first = distinct(np.asfortranarray(pairs))

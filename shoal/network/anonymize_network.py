@@ -12,6 +12,7 @@ import polars as pl
 
 from shoal import io
 from shoal.coding import CodedTable
+from shoal.coding.columns import Kept
 from shoal.errors import ARGUMENTS, InfeasibleError, PolicyError, Problem
 from shoal.judging.measures import MEASURES
 from shoal.judging.measures.cell_losses import Il
@@ -218,11 +219,5 @@ def _given_back(data: pl.DataFrame, kind: str) -> Any:
 
 def _part(table: CodedTable, kept: BoolVector) -> CodedTable:
     """Return some rows of a table."""
-    return CodedTable(
-        table.attributes,
-        np.asfortranarray(table.codes[kept]),
-        table.sensitive,
-        np.asfortranarray(table.sensitive_codes[kept]),
-        table.kept.filter(pl.Series(kept)) if table.kept.width else table.kept,
-        table.columns,
-    )
+    own = Kept({name: table.kept[name].filter(pl.Series(kept)) for name in table.kept.columns})
+    return CodedTable(table.quasi.take(kept), table.secrets.take(kept), own, table.columns)

@@ -73,7 +73,7 @@ class Beliefs:
                 shape = (attribute.hierarchy.size, published.classes)
                 # Cells of one place add up, so this counts.
                 counts = csr_matrix((np.ones(published.rows), place), shape=shape)
-                self._columns.append((attribute.name, table.sensitive_codes[:, j], counts))
+                self._columns.append((attribute.name, table.secrets.wide[:, j], counts))
         self._found: dict[tuple[str, int], list[tuple[float, float, float]]] = {
             (name, j): [] for name in knowledge for j in range(len(self._columns))
         }

@@ -230,8 +230,8 @@ def mask(
     nodes = pl.concat([pl.DataFrame(numbers), rows.select(quasi)[first]], how="horizontal")
     members = None
     owner = np.argsort(cluster_of, kind="stable")
-    if table.kept.width:
-        own = table.kept.select(pl.Series(CLUSTER, cluster_of.astype(np.int64)), pl.all())
+    if table.kept.columns:
+        own = table.kept.whole.select(pl.Series(CLUSTER, cluster_of.astype(np.int64)), pl.all())
         order = random.permutation(table.rows)
         owner = order[np.argsort(cluster_of[order], kind="stable")]
         members = own[owner]

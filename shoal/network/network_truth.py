@@ -70,7 +70,7 @@ def places_by_cells(published: Published, table: CodedTable, ignored: Collection
     if boxes is None or boxes.sets is not None or boxes.foreign:
         return None
     columns = [j for j, attribute in enumerate(table.sensitive) if attribute.name not in ignored]
-    both = np.concatenate([table.sensitive_codes[:, columns], published.sensitive_codes[:, columns]])
+    both = np.concatenate([table.secrets.wide[:, columns], published.sensitive_codes[:, columns]])
     value = distinct(np.asfortranarray(both))[0] if columns else np.zeros(len(both), np.int32)
     before, after = value[: table.rows], value[table.rows :]
     first = distinct(np.asfortranarray(np.stack([published.class_of, after], axis=1)))[1]
@@ -79,7 +79,7 @@ def places_by_cells(published: Published, table: CodedTable, ignored: Collection
     unread = boxes.unread[class_of]
     low[unread, 0], high[unread, 0] = 1, 0
     people = People.over(
-        np.asfortranarray(np.column_stack([table.codes, before]).astype(np.int32)),
+        np.asfortranarray(np.column_stack([table.quasi.wide, before]).astype(np.int32)),
         np.array([*People.scales(table.attributes), EXACT]),
         [*People.cuts(table.attributes), np.zeros(int(value.max(initial=0)) + 2, np.int32)],
     )

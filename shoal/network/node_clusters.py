@@ -103,7 +103,7 @@ class _Work:
         offsets = np.cumsum([0, *(len(values) for values, _ in columns)])
         of_row = np.stack([own + at for (_, own), at in zip(columns, offsets[:-1], strict=True)], axis=1)
         kind_of, kind_first = distinct(of_row.astype(np.int32))
-        point_of, _ = distinct(table.codes)
+        point_of, _ = distinct(table.quasi.wide)
         raw, first = distinct(np.stack([table.block_of, point_of, kind_of], axis=1))
         order = np.argsort(table.block_of[first], kind="stable")
         number = np.empty(len(first), np.int32)
@@ -113,7 +113,7 @@ class _Work:
         start = np.concatenate(([0], np.cumsum(np.bincount(of, minlength=len(first))))).astype(np.int64)
         block = table.block_of[first]
         ends = np.searchsorted(block, np.arange(int(block.max()) + 2)).astype(np.int64)
-        codes = np.ascontiguousarray(table.codes[first])
+        codes = np.ascontiguousarray(table.quasi.wide[first])
         atoms = Atoms(
             of, start, nodes, codes, np.ascontiguousarray(kind_of[first]), block.astype(np.int32), ends
         )
@@ -141,7 +141,7 @@ class _Work:
         for turn, x in enumerate(left):
             if turn % 256 == 0:
                 self.run.progress("add leftovers", 0.7 + 0.05 * turn / len(left))
-            codes = self.table.codes[x]
+            codes = self.table.quasi.wide[x]
             costs = standing.costs(left[turn : turn + 1], codes, codes, int(self.table.block_of[x]))
             nearest = int(np.argmin(costs))
             cluster_of[x] = nearest
@@ -155,9 +155,7 @@ class _Work:
         """
         table = self.table
         while True:
-            groups = group(
-                cluster_of, clusters, table.sensitive_codes, table.sensitive, table.sensitive_counts
-            )
+            groups = group(cluster_of, clusters, table.secrets.wide, table.sensitive, table.sensitive_counts)
             failing = np.flatnonzero(~self.requirements.satisfied(groups))
             standing = _Standing(self, cluster_of, clusters) if len(failing) else None
             if standing is None:
@@ -194,7 +192,7 @@ class _Standing:
         inside = cluster_of >= 0
         from shoal.kernels.closures import bounds
 
-        codes = work.table.codes
+        codes = work.table.quasi.wide
         ends = [
             bounds(np.ascontiguousarray(codes[:, j]), cluster_of, clusters) for j in range(codes.shape[1])
         ]

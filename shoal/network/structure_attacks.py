@@ -267,7 +267,7 @@ def _covering(attributes: Attributes | None) -> tuple[Any, Any]:
         return None, None
     from shoal.kernels.grouping import distinct
 
-    codes, low, high = attributes.table.codes, attributes.published.low, attributes.published.high
+    codes, low, high = attributes.table.quasi.wide, attributes.published.low, attributes.published.high
 
     def covers(x: int) -> BoolVector:
         return np.asarray(((low <= codes[x]) & (codes[x] <= high)).all(axis=1))

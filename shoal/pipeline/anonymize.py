@@ -197,7 +197,7 @@ def _anonymize_file_on_spark(
                 box.write_text(path, card_text(result.card, path), private=False)
     progress("done", 1.0)
     # Its rows were read under a temporary name, which is gone.
-    whole = result if found.appeared is None else replace(result, table=found.appeared())
+    whole = result if found.appeared is None else replace(result, shown=found.appeared())
     return whole, _of_spark(found)
 
 

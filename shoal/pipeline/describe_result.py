@@ -76,7 +76,7 @@ def describe_result(
         "losses": case.losses,
         "seconds": clock.seconds,
         "notes": tuple(notes),
-        "table": table,
+        "shown": table,
         "second": second,
         "release": release,
         "domains": domain_sizes(case.original),

@@ -57,7 +57,7 @@ class ToFiles:
         """Refuse values that the format cannot hold. Generalized values are text, so they do not count."""
         shown = {
             name: column if isinstance(column, pl.Series) else column.values
-            for name, column in table.kept_columns.items()
+            for name, column in table.kept.columns.items()
         }
         if exact:
             for index, attribute in enumerate(table.attributes):

@@ -136,7 +136,7 @@ def publish(
     changed = perturbed(table, release, plan.policy.perturbed, random, frame.as_shown)
     rendered = shuffled(render(table, release, tokens, changed), random)
     typed = partial(_typed, frame, table, rendered.owner)
-    seen: Any = destination.publish(rendered.sheet.with_values(typed), frame)
+    seen = destination.publish(rendered.sheet.with_values(typed), frame)
     second = rendered.second
     if second is not None:
         second = destination.publish(Sheet.of(second).with_values(typed), frame, second=True).whole()

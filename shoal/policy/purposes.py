@@ -245,7 +245,7 @@ def with_purpose(table: CodedTable, policy: Policy) -> CodedTable:
             queries.append(_query(query, number, columns, problems))
         if problems:
             raise PolicyError(problems)
-        table = replace(table, attributes=with_borders(table.attributes, queries))
+        table = replace(table, quasi=table.quasi.with_attributes(with_borders(table.attributes, queries)))
     formula = None if asked is None else Resolved(asked.outcome, asked.on)
     return replace(table, purpose=Purpose(utility.predict, formula, tuple(queries)))
 

@@ -17,7 +17,7 @@ from shoal.support.arrays import IntVector
 
 def column_of(table: CodedTable, name: str) -> pl.Series:
     """Return a column that is published as it is, all rows of it."""
-    found = table.kept_columns[name]
+    found = table.kept.columns[name]
     return found if isinstance(found, pl.Series) else found.gather(slice(None)).alias(name)
 
 
@@ -25,7 +25,7 @@ def check_perturbed(table: CodedTable, ways: Mapping[str, Perturbation]) -> None
     """Raise PolicyError, before the work, for columns whose values a perturbation is not for."""
     problems = []
     for name, way in ways.items():
-        column = table.kept_columns[name]
+        column = table.kept.columns[name]
         dtype = column.dtype if isinstance(column, pl.Series) else column.values.dtype
         why = way.unsuited(dtype)
         if why:

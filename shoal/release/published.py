@@ -8,8 +8,8 @@ from functools import cached_property
 import numpy as np
 
 from shoal.coding import Attribute
+from shoal.coding.columns import count_codes
 from shoal.coding.groups import Groups, group
-from shoal.coding.table import counted
 from shoal.errors import DataError
 from shoal.release import ValueSets
 from shoal.release.layout import CLASSES, Buckets, Classes
@@ -93,7 +93,7 @@ class Published(Brief):
     @cached_property
     def sizes(self) -> LongVector:
         """``[classes]`` rows in each class."""
-        return counted(self.class_of, int(self.class_of.max(initial=-1)) + 1)
+        return count_codes(self.class_of, int(self.class_of.max(initial=-1)) + 1)
 
     @property
     def classes(self) -> int:

@@ -61,6 +61,6 @@ def closures(table: CodedTable, group_of: IntVector, groups: int) -> tuple[IntMa
     low = np.empty((groups, len(table.attributes)), np.int32)
     high = np.empty_like(low)
     for index, attribute in enumerate(table.attributes):
-        ends = bounds(np.ascontiguousarray(table.column(index), np.int32), group_of, groups)
+        ends = bounds(np.ascontiguousarray(table.quasi.narrow[index], np.int32), group_of, groups)
         low[:, index], high[:, index] = attribute.hierarchy.lift(*ends)
     return low, high

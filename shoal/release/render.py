@@ -25,7 +25,6 @@ from shoal.release.value_sets import column_sets, shown_sets
 from shoal.support.arrays import BoolVector, IntMatrix, IntVector
 from shoal.support.brief import Brief
 from shoal.support.machine.threads import PIECE, in_threads
-from shoal.support.widening import as_given, widened_when_read
 
 BUCKET = "bucket"
 BUCKETS = 8
@@ -36,8 +35,7 @@ BUCKETS = 8
 class Rendered(Brief):
     """The rows that will be published: in the order of the table they came from, until they are shuffled."""
 
-    rows: pl.DataFrame
-    """Given as a `Sheet`, and made when somebody reads them."""
+    sheet: Sheet
     owner: IntVector
     """Published row -> row of the table. Never leaves the process."""
     bucket: str | None
@@ -45,13 +43,10 @@ class Rendered(Brief):
     second: pl.DataFrame | None = None
     """The sensitive values by bucket, if they are published as a separate table."""
 
-    @property
-    def sheet(self) -> Sheet:
-        """The rows, to be looked up."""
-        return Sheet.of(as_given(self, "rows"))
-
-
-widened_when_read(Rendered, "rows")
+    @cached_property
+    def rows(self) -> pl.DataFrame:
+        """The rows, all in memory."""
+        return self.sheet.whole()
 
 
 def render(
@@ -67,7 +62,7 @@ def render(
     O(rows x columns) look-ups; names are made once per distinct range.
     """
     rows = _KeptRows(table, release)
-    shown = _generalized(rows) | _kept({**table.kept_columns, **(instead or {})}, rows.owner, rows.place)
+    shown = _generalized(rows) | _kept({**table.kept.columns, **(instead or {})}, rows.owner, rows.place)
     tokens = Pseudonyms() if pseudonyms is None else pseudonyms
     for column in () if table.named is None else table.named:
         shown[column.name] = rows.cells(tokens.of(column if rows.everyone else column.gather(rows.owner)))
@@ -81,7 +76,7 @@ def render(
     if not release.layout.apart:
         return Rendered(sheet, rows.owner, bucket)
     first, second = split(sheet.whole(), bucket, [attribute.name for attribute in table.sensitive])
-    return Rendered(first, rows.owner, bucket, second)
+    return Rendered(Sheet.of(first), rows.owner, bucket, second)
 
 
 class _KeptRows:
@@ -261,7 +256,7 @@ def seen_codes(
     if len(source) == table.rows and relocated is None:
         seen = table.value_counts[j] > 0
     else:
-        codes = table.column(j)[source]
+        codes = table.quasi.narrow[j][source]
         if relocated is not None:
             region = relocated.region_of[source]
             codes = codes[(relocated.low[region, j] <= codes) & (codes <= relocated.high[region, j])]
@@ -280,7 +275,7 @@ def shuffled(rendered: Rendered, random: np.random.Generator) -> Rendered:
     second = rendered.second
     if second is not None:
         second = second[random.permutation(len(second))]
-    rows: Any = sheet.taken(order)
+    rows = sheet.taken(order)
     if rendered.bucket is not None:
         old = rows[rendered.bucket].unique(maintain_order=True)
         new = pl.Series(np.arange(len(old)), dtype=old.dtype)
@@ -289,10 +284,10 @@ def shuffled(rendered: Rendered, random: np.random.Generator) -> Rendered:
         )
         if second is not None:
             second = second.with_columns(second[old.name].replace_strict(old, new))
-    own = rows.order  # row of the table, if the sheet is one of its rows
     everyone = sheet.order is None and np.array_equal(owner, np.arange(len(owner), dtype=owner.dtype))
-    owner = own if sheet.order is owner or everyone else owner[order]
-    return replace(rendered, rows=rows, owner=owner, second=second)
+    # Its order is the row of the table, if the sheet is one of its rows.
+    owner = rows.order if rows.order is not None and (sheet.order is owner or everyone) else owner[order]
+    return replace(rendered, sheet=rows, owner=owner, second=second)
 
 
 def permuted(rows: int, random: np.random.Generator) -> IntVector:

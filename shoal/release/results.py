@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from shoal.release import Release
 from shoal.release.verdict import Verdict, all_hold, in_words
 from shoal.support.brief import html_table
-from shoal.support.widening import widened_when_read
 from shoal.support.wording import counted, counted_parts, number, printable
 
 if TYPE_CHECKING:
@@ -173,8 +172,9 @@ class Result(Audit):
     """A verified release and everything that is known about it."""
 
     suppressed: int
-    table: Any
-    """The published rows, shuffled, in the kind of frame that was given."""
+    shown: Any
+    """The published rows, shuffled, in the kind of frame that was given, or as a `Sheet`: rows of a file are looked up,
+    and few callers want them all in memory."""
     second: Any = None
     """The second table, for methods that publish sensitive values in a separate table; else None."""
     release: Release
@@ -190,6 +190,13 @@ class Result(Audit):
     """The tokens that stand for identifiers, if the policy publishes any: private."""
     describe: Callable[..., Codebook]
     """Makes the codebook; `codebook` calls it once."""
+
+    @cached_property
+    def table(self) -> Any:
+        """The published rows, shuffled, in the kind of frame that was given."""
+        from shoal.io.sheet import Sheet
+
+        return self.shown.whole() if isinstance(self.shown, Sheet) else self.shown
 
     @property
     def keys(self) -> pl.DataFrame | None:
@@ -213,9 +220,6 @@ class Result(Audit):
         for name, value in self.release.facts.items():
             out.setdefault(name, plain(value))
         return out
-
-
-widened_when_read(Result, "table")  # rows of a file are looked up, and few callers want them all in memory
 
 
 def plain(value: Any) -> Any:

@@ -60,7 +60,7 @@ def test_codes_stand_for_the_values_of_their_rows(case):
 
     assert [attribute.name for attribute in table.attributes] == named("quasi")
     assert [attribute.name for attribute in table.sensitive] == named("sensitive")
-    for attributes, codes in ((table.attributes, table.codes), (table.sensitive, table.sensitive_codes)):
+    for attributes, codes in ((table.attributes, table.quasi.wide), (table.sensitive, table.secrets.wide)):
         assert codes.dtype == np.int32
         assert codes.shape == (len(frame), len(attributes))
         assert codes.flags.f_contiguous
@@ -70,8 +70,8 @@ def test_codes_stand_for_the_values_of_their_rows(case):
             assert attribute.weight == next(column.weight for column in plan if column.name == attribute.name)
     published = [name for name in frame.columns if roles.get(name) in ("quasi", "sensitive", "plain")]
     assert table.columns == tuple(published)
-    assert table.kept.columns == [name for name in published if roles[name] != "quasi"]
-    assert table.kept.equals(frame.select(table.kept.columns), null_equal=True)
+    assert list(table.kept.columns) == [name for name in published if roles[name] != "quasi"]
+    assert table.kept.whole.equals(frame.select(list(table.kept.columns)), null_equal=True)
     assert table.rows == len(frame)
 
 
@@ -86,15 +86,19 @@ def test_limits_apply_to_quasi_identifiers():
         ],
     )
     age, pay = table.attributes[0].hierarchy, table.sensitive[0].hierarchy
-    assert [age.leaves[int(code)] for code in table.codes[:, 0]] == [1, 6, 11]
-    assert age.blocks[table.codes[1, 0]] != age.blocks[table.codes[0, 0]] == age.blocks[table.codes[2, 0]]
+    assert [age.leaves[int(code)] for code in table.quasi.wide[:, 0]] == [1, 6, 11]
+    assert (
+        age.blocks[table.quasi.wide[1, 0]]
+        != age.blocks[table.quasi.wide[0, 0]]
+        == age.blocks[table.quasi.wide[2, 0]]
+    )
     assert pay.levels[-1].names.to_list() == ["*"]
 
 
 def test_the_two_zeros_and_all_nan_are_one_value_each():
     frame = pl.DataFrame({"x": [0.0, -0.0, math.nan, -math.nan, math.inf, None]})
     table = encode(frame, [ColumnPlan("x", "quasi")])
-    assert table.codes[:, 0].tolist() == [0, 0, 2, 2, 1, 3]
+    assert table.quasi.wide[:, 0].tolist() == [0, 0, 2, 2, 1, 3]
     assert table.attributes[0].hierarchy.levels[0].names.to_list() == ["0.0", "inf", "NaN", None]
 
 
@@ -133,11 +137,11 @@ def test_plans_that_do_not_fit_the_table():
 def test_many_columns_and_many_values():
     wide = pl.DataFrame({f"c{i}": np.arange(20) % (i + 1) for i in range(200)})
     table = encode(wide, [ColumnPlan(name, "quasi") for name in wide.columns])
-    assert table.codes.shape == (20, 200)
-    assert np.array_equal(table.codes, wide.to_numpy())
+    assert table.quasi.wide.shape == (20, 200)
+    assert np.array_equal(table.quasi.wide, wide.to_numpy())
     many = pl.DataFrame({"id": pl.Series(range(300_000), dtype=pl.Int64).cast(pl.String)})
     table = encode(many, [ColumnPlan("id", "quasi", "auto")])
-    assert np.array_equal(np.sort(table.codes[:, 0]), np.arange(300_000))
+    assert np.array_equal(np.sort(table.quasi.wide[:, 0]), np.arange(300_000))
 
 
 @given(st.lists(st.integers(0, 4), max_size=20), st.permutations(range(5)), st.sampled_from([5, 300, 70_000]))

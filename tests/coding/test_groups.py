@@ -75,7 +75,7 @@ def test_group_counts_what_a_person_would(table, data):
     numbers = st.lists(st.integers(-1, groups - 1), min_size=table.rows, max_size=table.rows)
     group_of = np.array(data.draw(numbers), np.int32)
     weights = data.draw(st.sampled_from([None, np.arange(1, table.rows + 1)]))
-    made = group(group_of, groups, table.sensitive_codes, table.sensitive, table.sensitive_counts, weights)
+    made = group(group_of, groups, table.secrets.wide, table.sensitive, table.sensitive_counts, weights)
     assert len(made) == groups
     for g in range(groups):
         members = np.flatnonzero(group_of == g).tolist()
@@ -84,7 +84,7 @@ def test_group_counts_what_a_person_would(table, data):
         for j, own in enumerate(made.sensitive):
             expected: dict[int, int] = {}
             for row in members:
-                code = int(table.sensitive_codes[row, j])
+                code = int(table.secrets.wide[row, j])
                 expected[code] = expected.get(code, 0) + weight[row]
             run = slice(own.start[g], own.start[g + 1])
             assert own.value[run].tolist() == sorted(expected)

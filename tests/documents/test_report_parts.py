@@ -100,7 +100,7 @@ def test_every_number_has_a_bin_that_names_it_truly(values: list[int | None], pu
     assert len(bins.labels) <= 13
     if public:
         assert len(counts) == 1 or all(count == 0 or count >= k for count in counts)
-    for value, bin_ in zip(values, bins.bin_of[table.codes[:, 0]], strict=True):
+    for value, bin_ in zip(values, bins.bin_of[table.quasi.wide[:, 0]], strict=True):
         assert inside(value, bins.labels[bin_])
 
 
@@ -226,7 +226,7 @@ def test_spreads_are_those_of_plain_counting(table: CodedTable, width: int) -> N
             for bin_, share in parts(row, column).items():
                 expected[bin_] += share
         assert spread.after(column) == pytest.approx(expected)
-        codes = table.codes[:, column] if column < quasi else table.sensitive_codes[:, column - quasi]
+        codes = table.quasi.wide[:, column] if column < quasi else table.secrets.wide[:, column - quasi]
         plain = [int((codes // width == bin_).sum()) for bin_ in range(len(expected))]
         assert spread.before(column).tolist() == plain
         for other in range(column):
@@ -268,7 +268,7 @@ def test_correlations_take_cells_by_their_middle() -> None:
     low = np.array([[0, 0], [3, 3]], np.int32)
     high = np.array([[2, 2], [5, 5]], np.int32)
     class_of = np.array([0, 0, 0, 1, 1, 1], np.int32)
-    published = Published(table.attributes, table.sensitive, class_of, table.sensitive_codes, low, high)
+    published = Published(table.attributes, table.sensitive, class_of, table.secrets.wide, low, high)
     found = {(a, b): (before, after) for a, b, before, after in correlations(table, published)}
     assert found["x", "y"] == pytest.approx((1.0, 1.0))
     # Middles 2 and 5 against 6..1: the covariance of (-1.5, 1.5) with the ranks is -2.25 over sqrt(2.25 x 35 / 12).
@@ -281,7 +281,7 @@ def test_correlations_take_cells_by_their_middle() -> None:
 @given(tables(), st.integers(2, 4))
 def test_people_are_divided_by_the_size_of_their_class(table: CodedTable, k: int) -> None:
     raw = Evidence.of_original(table).published
-    rows = [tuple(row) for row in table.codes.tolist()]
+    rows = [tuple(row) for row in table.quasi.wide.tolist()]
     own = np.array([rows.count(row) for row in rows])
     assert raw.sizes[raw.class_of].tolist() == own.tolist()
     risks = Risks(None, None, 0, own, own)  # type: ignore[arg-type]

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
+from shoal.coding.columns import Columns, Kept
 from shoal.engines.spark import make_release as making
 from shoal.engines.spark.driver_tables import Counted
 from shoal.engines.spark.mappings import Combinations, DistantJudge
@@ -83,17 +84,19 @@ SESSION = SimpleNamespace(
 
 def distant(table, requirements, most: int) -> tuple[Counted, Combinations]:
     """The same table with its combinations elsewhere."""
-    rows = {f"c{j}": table.codes[:, j] for j in range(len(table.attributes))}
+    rows = {f"c{j}": table.quasi.wide[:, j] for j in range(len(table.attributes))}
     if not requirements.only_k:
-        rows |= {f"s{j}": table.sensitive_codes[:, j] for j in range(len(table.sensitive))}
+        rows |= {f"s{j}": table.secrets.wide[:, j] for j in range(len(table.sensitive))}
     frame = pl.DataFrame(rows)
     frame = frame.group_by(frame.columns, maintain_order=True).agg(pl.len().cast(pl.Int64).alias("many"))
     half = len(frame) // 2
     counted = Counted(
-        table.attributes, np.zeros((1, len(table.attributes)), np.int32), table.sensitive,
-        np.zeros((1, len(table.sensitive)), np.int32), pl.DataFrame(), table.columns,
-        total=table.rows, counts=table.value_counts, secrets=table.sensitive_counts,
-    )  # fmt: skip
+        Columns.of(table.attributes, np.zeros((1, len(table.attributes)), np.int32), table.value_counts),
+        Columns.of(table.sensitive, np.zeros((1, len(table.sensitive)), np.int32), table.sensitive_counts),
+        Kept(),
+        table.columns,
+        total=table.rows,
+    )
     parts = Frame([frame[:half], frame[half:]])
     return counted, Combinations(SESSION, parts, counted, requirements, most)
 
@@ -124,7 +127,7 @@ def test_full_domain_finds_the_optimum_of_trying_all_mappings(case, most):
     assert len(failing) == len(failing.unique())
     every = {
         tuple(int(a.hierarchy.low[lv, c]) for a, lv, c in zip(table.attributes, levels, row, strict=True))
-        for row in table.codes.tolist()
+        for row in table.quasi.wide.tolist()
     }
     assert set(failing.rows()) == every - kept
     assert table.rows - shown.rows == suppressed

@@ -98,7 +98,7 @@ class Halves(Choosy):
 
     def anonymize(self, table, requirements, run):
         super().anonymize(table, requirements, run)
-        order = np.argsort(table.codes[:, 0], kind="stable")
+        order = np.argsort(table.quasi.wide[:, 0], kind="stable")
         regions = np.zeros(table.rows, np.int32)
         regions[order[run.random.integers(10, table.rows - 10) :]] = 1
         return shoal.release.Release(regions, *closures(table, regions, 2))

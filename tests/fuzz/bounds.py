@@ -249,10 +249,11 @@ def _works(case: Case, random: Random, place: Path) -> Iterator[Callable[[], Any
     requirements = policy.requirements(large.sensitive)
     while True:
         rows = np.array(random.sample(range(large.rows), random.randint(*ROWS)))
-        table = replace(large.part(rows), of_whole=None)
+        part = large.part(rows)
+        table = replace(part, quasi=replace(part.quasi, of_whole=None), of_whole=None)
         if large.population is not None:
             others = random.choices(range(len(large.population)), k=random.randint(0, ROWS[1]))
-            everyone = np.asfortranarray(np.concatenate([table.codes, large.population[others]]))
+            everyone = np.asfortranarray(np.concatenate([table.quasi.wide, large.population[others]]))
             table = replace(table, population=everyone, population_size=len(everyone))
         run = Run.start(random.randrange(2**31), division=division)
         yield partial(_run, method, table, requirements.in_table(table), run)

@@ -125,11 +125,11 @@ def test_tables_are_coded_alike_whole_and_in_pieces(values):
         for module in (coded, frame, encode):
             patch.setattr(module, "PIECE", 2)
         pieces = encode.encode(rows, plan)
-    assert np.array_equal(whole.codes, pieces.codes)
-    assert np.array_equal(whole.sensitive_codes, pieces.sensitive_codes)
-    assert whole.kept.equals(pieces.kept)
-    assert pieces.kept.equals(rows.select("s", "p", "n"))
-    assert pieces.column(0).dtype == np.uint8
+    assert np.array_equal(whole.quasi.wide, pieces.quasi.wide)
+    assert np.array_equal(whole.secrets.wide, pieces.secrets.wide)
+    assert whole.kept.whole.equals(pieces.kept.whole)
+    assert pieces.kept.whole.equals(rows.select("s", "p", "n"))
+    assert pieces.quasi.narrow[0].dtype == np.uint8
 
 
 @pytest.mark.parametrize(("size", "kind"), [(1, "uint8"), (256, "uint8"), (257, "uint16"), (65_537, "int32")])

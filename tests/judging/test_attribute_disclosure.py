@@ -36,9 +36,9 @@ def shown(table, release):
 def patients():
     """Flu, cold | ulcer, ulcer | flu: three people known as 0, one as 1, one as 2."""
     table = simple_table([0, 1, 2, 2, 0], quasi=(Attribute("q", TREE), [0, 0, 0, 1, 2]))
-    kept = pl.DataFrame({"s0": TREE.leaves.gather(table.sensitive_codes[:, 0])})
-    return type(table)(
-        table.attributes, table.codes, table.sensitive, table.sensitive_codes, kept, table.columns
+    kept = pl.DataFrame({"s0": TREE.leaves.gather(table.secrets.wide[:, 0])})
+    return type(table).of_matrices(
+        table.attributes, table.quasi.wide, table.sensitive, table.secrets.wide, kept, table.columns
     )
 
 
@@ -97,7 +97,9 @@ def test_bad_options_and_tables():
         AttributeDisclosure(threshold=2)
     table = patients()
     published = in_regions(table, [0, 0, 0, 0, 0], (0, 3))
-    bare = type(table)(table.attributes, table.codes, (), table.sensitive_codes[:, :0], table.kept, ("q",))
+    bare = type(table).of_matrices(
+        table.attributes, table.quasi.wide, (), table.secrets.wide[:, :0], table.kept.whole, ("q",)
+    )
     with pytest.raises(DataError, match="no sensitive column"):
         ATTACKS["attribute-disclosure"]().attempt(replace(published, table=bare), Run.start(1))
 

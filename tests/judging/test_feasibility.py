@@ -29,6 +29,7 @@ from shoal.judging.models.requirements import Requirements
 from shoal.judging.models.t_closeness import EqualCloseness
 from tests.rules import OPTIONS, PLACE, models, satisfies, simple_table
 from tests.strategies import tables, tiled
+from tests.tables import with_changes
 
 
 @pytest.mark.parametrize("name", OPTIONS)
@@ -135,7 +136,7 @@ def test_all_reasons_are_given_at_once():
 def test_reasons_of_blocks_are_proofs(table, data):
     """Where explain speaks, no way to drop rows and share the rest among classes within blocks works."""
     limits = [data.draw(st.integers(0, a.hierarchy.height)) for a in table.attributes]
-    table = replace(
+    table = with_changes(
         table,
         attributes=tuple(
             replace(a, hierarchy=a.hierarchy.limited(limit))
@@ -242,13 +243,13 @@ def test_the_outlook_in_words():
 def test_the_outlook_is_a_bound(table, p, k, data):
     (quasi,) = table.attributes
     limit = data.draw(st.integers(0, quasi.hierarchy.height))
-    table = replace(table, attributes=(replace(quasi, hierarchy=quasi.hierarchy.limited(limit)),))
+    table = with_changes(table, attributes=(replace(quasi, hierarchy=quasi.hierarchy.limited(limit)),))
     far = outlook(table, asking(KAnonymity(k=k), PSensitive(p=p)))
     assert far is not None
     blocks = [np.flatnonzero(table.block_of == block) for block in range(table.block_of.max() + 1)]
-    exact = [most_classes(table.sensitive_codes[rows].T.tolist(), p, k) for rows in blocks]
+    exact = [most_classes(table.secrets.wide[rows].T.tolist(), p, k) for rows in blocks]
     assert sum(exact) <= far.classes if all(exact) else far.classes == 0
     assert far.by_rows == sum(len(rows) // k for rows in blocks)
     assert far.largest_p == min(
-        len(set(column)) for rows in blocks for column in table.sensitive_codes[rows].T.tolist()
+        len(set(column)) for rows in blocks for column in table.secrets.wide[rows].T.tolist()
     )

@@ -26,7 +26,7 @@ def groups_of(classes, tree=None):
     )
     plans = [ColumnPlan("q", "quasi"), ColumnPlan("salary", "sensitive", tree)]
     table = encode(frame, plans)
-    return table, table.grouped(table.codes[:, 0].copy(), len(classes))
+    return table, table.grouped(table.quasi.wide[:, 0].copy(), len(classes))
 
 
 def test_by_hand():

@@ -27,6 +27,7 @@ from shoal.release import ValueSets, closures
 from shoal.release.published import Published
 from shoal.support.wording import number
 from tests.strategies import tables, tiled
+from tests.tables import with_changes
 
 CELLS = [name for name, kind in MEASURES.items() if issubclass(kind, CellMeasure)]
 CLASSES = [name for name, kind in MEASURES.items() if issubclass(kind, ClassMeasure)]
@@ -46,7 +47,7 @@ def publish(table, group_of):
         table.attributes,
         table.sensitive,
         dense[owner],
-        table.sensitive_codes[owner],
+        table.secrets.wide[owner],
         low,
         high,
         suppressed=int((dense < 0).sum()),
@@ -88,7 +89,7 @@ def table_of(hierarchies, codes, secrets=None):
     secret = Attribute("s", flat(range(int(secrets.max(initial=0)) + 1)))
     kept = pl.DataFrame({"s": secrets.astype(str)})
     names = (*(a.name for a in attributes), "s")
-    return CodedTable(attributes, codes, (secret,), secrets.reshape(-1, 1), kept, names)
+    return CodedTable.of_matrices(attributes, codes, (secret,), secrets.reshape(-1, 1), kept, names)
 
 
 @st.composite
@@ -97,7 +98,7 @@ def releases(draw, together=False):
     table = draw(tables())
     group_of = draw(st.lists(st.integers(-1, 4), min_size=table.rows, max_size=table.rows))
     if together:
-        rows = table.codes.tolist()
+        rows = table.quasi.wide.tolist()
         group_of = [group_of[rows.index(row)] for row in rows]
     return table, publish(table, group_of)
 
@@ -119,7 +120,7 @@ def naive_cells(table, evidence):
     shown = {int(row): int(c) for row, c in zip(evidence.owner, published.class_of, strict=True)}
     for row in range(table.rows):
         for j, attribute in enumerate(table.attributes):
-            own = int(table.codes[row, j])
+            own = int(table.quasi.wide[row, j])
             if row in shown:
                 yield j, own, int(published.low[shown[row], j]), int(published.high[shown[row], j])
             else:
@@ -161,7 +162,7 @@ def naive_bits(column, low, high):
 
 def naive_loss(name, table, j, own, low, high):
     hierarchy = table.attributes[j].hierarchy
-    column = table.codes[:, j].tolist()
+    column = table.quasi.wide[:, j].tolist()
     if name in ("lm", "workload-loss"):  # nobody asks about these tables
         return naive_share_of_leaves(hierarchy, low, high)
     if name == "gcp":
@@ -207,7 +208,7 @@ def test_sizes_and_risks_follow_their_definitions(data):
     assert measure("classes", published) == len(sizes)
     rows = sum(sizes)
     risks = [Fraction(1, size) for size in sizes for _ in range(size)]
-    rare = [row for row in table.codes.tolist() if table.codes.tolist().count(row) == 1]
+    rare = [row for row in table.quasi.wide.tolist() if table.quasi.wide.tolist().count(row) == 1]
     expected = {
         "risk-prosecutor-max": max(risks, default=0),
         "risk-prosecutor-mean": sum(risks) / rows if rows else 0,
@@ -242,7 +243,7 @@ def test_two_pairs_and_one_ring(size):
         table.attributes,
         table.sensitive,
         np.arange(4, dtype=np.int32),
-        table.sensitive_codes,
+        table.secrets.wide,
         ends[:, :, 0],
         ends[:, :, 1],
         sets=ValueSets(start, codes),
@@ -257,9 +258,7 @@ def test_sets_do_not_cover_what_lies_between():
     ends = np.array([[0], [1], [2]], np.int32), np.array([[3], [1], [2]], np.int32)
     class_of = np.array([0, 0, 1, 1, 2], np.int32)
     sets = ValueSets(np.array([0, 2, 3, 4]), np.array([0, 3, 1, 2], np.int32))
-    published = Published(
-        table.attributes, table.sensitive, class_of, table.sensitive_codes, *ends, sets=sets
-    )
+    published = Published(table.attributes, table.sensitive, class_of, table.secrets.wide, *ends, sets=sets)
     shown = Evidence(published, table, np.arange(5, dtype=np.int32))
     ranges = Evidence(replace(published, sets=None), table)
     assert close(measure("gcp", shown), 2 * (1 / 3) / 5)
@@ -296,7 +295,7 @@ def test_numeric_width_and_tree_height():
 def test_weights_count():
     table = table_of([numbers([0, 1]), numbers([0, 1])], [(0, 0), (1, 0)])
     heavy = replace(table.attributes[0], weight=3.0)
-    table = replace(table, attributes=(heavy, table.attributes[1]))
+    table = with_changes(table, attributes=(heavy, table.attributes[1]))
     assert measure("lm", merged(table)) == 3 / 4
     assert measure("il", merged(table)) == 6
 
@@ -348,12 +347,12 @@ def test_population_lowers_the_journalists_risk():
     table = table_of([hierarchy], [0, 0, 2, 3])
     people = table_of([hierarchy], [0, 0, 1, 2, 3, 3])
     shown = publish(table, [0, 0, 1, 1])
-    assert population_sizes(shown.published, people).tolist() == [2, 3]
-    risk = replace(shown, table=replace(table, population=people.codes)).risk
+    assert population_sizes(shown.published, people.quasi.wide).tolist() == [2, 3]
+    risk = replace(shown, table=replace(table, population=people.quasi.wide)).risk
     assert risk.population_known
     assert (risk.prosecutor_max, risk.journalist_max) == (0.5, 0.5)
     assert close(risk.marketer, (2 / 2 + 2 / 3) / 4)
-    assert population_sizes(shown.published, table_of([hierarchy], [1])).tolist() == [2, 2]
+    assert population_sizes(shown.published, table_of([hierarchy], [1]).quasi.wide).tolist() == [2, 2]
 
 
 @given(data=releases(), people=st.data())
@@ -361,8 +360,8 @@ def test_population_lowers_the_journalists_risk():
 def test_population_counts_who_fits(data, people):
     table, published = data
     pick = people.draw(st.lists(st.integers(0, table.rows - 1), max_size=12))
-    population = replace(table, codes=np.asfortranarray(table.codes[np.array(pick, int)]))
-    for c, found in enumerate(population_sizes(published.published, population)):
+    population = with_changes(table, codes=np.asfortranarray(table.quasi.wide[np.array(pick, int)]))
+    for c, found in enumerate(population_sizes(published.published, population.quasi.wide)):
         fits = [
             all(
                 low <= code <= high
@@ -370,7 +369,7 @@ def test_population_counts_who_fits(data, people):
                     published.published.low[c], row, published.published.high[c], strict=True
                 )
             )
-            for row in population.codes
+            for row in population.quasi.wide
         ]
         assert found == max(sum(fits), published.published.sizes[c])
 
@@ -486,7 +485,9 @@ def test_queries_are_counted_in_chunks(monkeypatch):
     table = table_of([numbers(range(7)), flat("abcd")], random.integers(0, 4, (300, 2)))
     queries = QueryError(queries=20).draw(table)
     expected = [
-        sum(all(a <= row[j] <= b for j, a, b in zip(*query, strict=True)) for row in table.codes.tolist())
+        sum(
+            all(a <= row[j] <= b for j, a, b in zip(*query, strict=True)) for row in table.quasi.wide.tolist()
+        )
         for query in queries
     ]
     assert count_rows(table, queries).tolist() == expected
@@ -520,7 +521,7 @@ def test_learning_from_a_release():
     exact = Classification().learn(untouched(table))
     assert exact.accuracy == exact.original_accuracy > 0.95
     assert exact.auc == exact.original_auc > 0.99
-    halves = Classification().learn(publish(table, (table.codes[:, 0] >= 5).astype(int).tolist()))
+    halves = Classification().learn(publish(table, (table.quasi.wide[:, 0] >= 5).astype(int).tolist()))
     assert halves.accuracy > 0.9
     nothing = Classification().learn(merged(table))
     assert nothing.accuracy <= nothing.majority
@@ -537,13 +538,14 @@ def test_learning_from_a_release():
 
 def test_learning_a_plain_column():
     table = learnable()
-    plain = replace(
-        table, kept=table.kept.with_columns(target=pl.Series(["n", "y"]).gather(table.codes[:, 0] % 2))
+    plain = with_changes(
+        table,
+        kept=table.kept.whole.with_columns(target=pl.Series(["n", "y"]).gather(table.quasi.wide[:, 0] % 2)),
     )
     assert Classification(target="target").learn(untouched(plain)).target == "target"
     with pytest.raises(PolicyError, match="did you mean 'target'"):
         Classification(target="targte").learn(untouched(plain))
-    many = replace(plain, kept=plain.kept.with_columns(target=pl.int_range(pl.len())))
+    many = with_changes(plain, kept=plain.kept.whole.with_columns(target=pl.int_range(pl.len())))
     with pytest.raises(PolicyError, match="300 values"):
         Classification(target="target").learn(untouched(many))
 
@@ -625,7 +627,7 @@ def test_wider_ranges_never_lose_less(name, table):
 def test_mean_entropy_grows_with_the_level(table):
     """Averaged over a column on one level it is a conditional entropy, which coarsening never lowers."""
     for j, attribute in enumerate(table.attributes):
-        column, hierarchy = table.codes[:, j], attribute.hierarchy
+        column, hierarchy = table.quasi.wide[:, j], attribute.hierarchy
         means = [
             MEASURES["entropy"]()
             .loss(

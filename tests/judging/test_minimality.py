@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import replace
 from itertools import permutations, product
 
 import numpy as np
@@ -23,6 +22,7 @@ from shoal.judging.models.probabilistic_k import CandidateDiversity, Probabilist
 from shoal.judging.models.requirements import Requirements
 from shoal.methods import METHODS
 from shoal.support.run import Run
+from tests.tables import with_changes
 
 PLACE = {"column": 0, "column_name": "s"}
 CLASSES = Requirements(models=(KAnonymity(k=2), ProbabilisticDiversity(l=2.0, **PLACE)))
@@ -34,7 +34,7 @@ ROLES = {"quasi": ["age"], "sensitive": ["s"], "k": 2, "l": {"probabilistic": 2}
 def coded(labels):
     frame = pl.DataFrame({"age": range(1, len(labels) + 1), "s": [str(label) for label in labels]})
     table = encode(frame, [ColumnPlan("age", "quasi", None), ColumnPlan("s", "sensitive", None)])
-    return replace(table, sensitive_codes=np.asfortranarray(np.array(labels, np.int32)[:, None]))
+    return with_changes(table, sensitive_codes=np.asfortranarray(np.array(labels, np.int32)[:, None]))
 
 
 def tables_above(method, requirements, labels, most):

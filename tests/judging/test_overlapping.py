@@ -50,7 +50,7 @@ def overlapping(draw):
     """A population, and rows of it in up to three classes whose cells may be too wide; some are left out."""
     table = draw(with_population())
     suppressed = draw(st.integers(0, min(2, table.rows - 1)))
-    rows = table.codes[suppressed:]
+    rows = table.quasi.wide[suppressed:]
     assigned = draw(st.lists(st.integers(0, 2), min_size=len(rows), max_size=len(rows)))
     class_of = np.unique(assigned, return_inverse=True)[1]
     low = np.stack([rows[class_of == c].min(axis=0) for c in range(class_of.max() + 1)])
@@ -97,7 +97,7 @@ def value_sets(draw):
     """A population, and rows of it in classes that show sets: the values of their rows, and sometimes more."""
     table = draw(with_population())
     suppressed = draw(st.integers(0, min(1, table.rows - 1)))
-    rows = table.codes[suppressed:]
+    rows = table.quasi.wide[suppressed:]
     class_of = np.unique(
         draw(st.lists(st.integers(0, 3), min_size=len(rows), max_size=len(rows))), return_inverse=True
     )[1]
@@ -123,7 +123,7 @@ def value_sets(draw):
 def test_chances_in_value_sets_lie_within_what_is_said(drawn):
     """A value between two elements of a set is not in it: all sets of people that could be behind the release."""
     table, shown, sets = drawn
-    people, width = table.population, table.codes.shape[1]
+    people, width = table.population, table.quasi.wide.shape[1]
     found = presence(shown, people)
     fits = [
         {
@@ -254,13 +254,13 @@ def test_chances_in_buckets_lie_within_what_is_said(table, assigned, suppressed)
     suppressed = min(suppressed, len(table.population) - table.rows)
     bucket_of = np.unique(assigned[: table.rows], return_inverse=True)[1].astype(np.int32)
     shown = replace(
-        shown_as(table, np.arange(table.rows), table.codes, table.codes, suppressed),
+        shown_as(table, np.arange(table.rows), table.quasi.wide, table.quasi.wide, suppressed),
         layout=Buckets(bucket_of),
     )
     found = presence(shown, table.population)
     people = [tuple(person) for person in table.population.tolist()]
     rows_of = [
-        [tuple(row) for row in table.codes[bucket_of == b].tolist()] for b in range(bucket_of.max() + 1)
+        [tuple(row) for row in table.quasi.wide[bucket_of == b].tolist()] for b in range(bucket_of.max() + 1)
     ]
     sets = sets_behind(people, rows_of, frozenset(range(len(people))))
     others = len(people) - table.rows

@@ -31,6 +31,7 @@ from shoal.support.run import Run
 from tests import oracles
 from tests.judging.test_membership import P1
 from tests.strategies import tables
+from tests.tables import with_changes
 
 SALARIES = {
     "Clara": 30,
@@ -50,12 +51,12 @@ def with_population(draw):
     """A small table in which some rows are the private table, and all of them the population."""
     everyone = draw(tables(rows=st.integers(2, 12), columns=st.integers(1, 3)))
     inside = sorted(draw(st.sets(st.integers(0, everyone.rows - 1), min_size=1)))
-    return replace(
+    return with_changes(
         everyone,
-        codes=np.asfortranarray(everyone.codes[inside]),
-        sensitive_codes=np.asfortranarray(everyone.sensitive_codes[inside]),
-        kept=everyone.kept[inside],
-        population=everyone.codes,
+        codes=np.asfortranarray(everyone.quasi.wide[inside]),
+        sensitive_codes=np.asfortranarray(everyone.secrets.wide[inside]),
+        kept=everyone.kept.whole[inside],
+        population=everyone.quasi.wide,
     )
 
 
@@ -66,7 +67,7 @@ def published(table, release):
         rendered.rows,
         table.attributes,
         table.sensitive,
-        table.sensitive_codes[rendered.owner],
+        table.secrets.wide[rendered.owner],
         suppressed=table.rows - len(rendered.owner),
         bucket=rendered.bucket,
     )
@@ -135,7 +136,10 @@ def test_people_in_several_classes_are_looked_at_in_their_union():
 
 @given(with_population())
 def test_regions_of_people(table):
-    low, high = table.codes.copy(order="C"), np.maximum.accumulate(table.codes, axis=0).copy(order="C")
+    low, high = (
+        table.quasi.wide.copy(order="C"),
+        np.maximum.accumulate(table.quasi.wide, axis=0).copy(order="C"),
+    )
     people = np.ascontiguousarray(table.population)
     for one, other in zip(
         regions_of_people(low, high, people),
@@ -223,7 +227,8 @@ def test_mpalm_never_violates_its_bounds(table, wanted):
     release = made("mpalm", table, low, high)
     assert (release.region_of >= 0).all()
     assert (
-        (release.low[release.region_of] <= table.codes) & (table.codes <= release.high[release.region_of])
+        (release.low[release.region_of] <= table.quasi.wide)
+        & (table.quasi.wide <= release.high[release.region_of])
     ).all()
     assert model.verify(Evidence(published(table, release), table)).holds
     assert presence(published(table, release), table.population).overlapping == 0
@@ -361,14 +366,14 @@ def best_mapping(table, low, high):
                 tuple(int(t.low[lv][v]) for t, lv, v in zip(trees, levels, row, strict=True)) for row in rows
             ]
 
-        people, rows = mapped(table.population.tolist()), mapped(table.codes.tolist())
+        people, rows = mapped(table.population.tolist()), mapped(table.quasi.wide.tolist())
         shares = [rows.count(kind) / people.count(kind) for kind in set(people)]
         if all(low - 1e-9 <= share <= high + 1e-9 for share in shares):
             loss = sum(
                 a.weight
                 * int(a.hierarchy.high[lv][v] - a.hierarchy.low[lv][v])
                 / max(a.hierarchy.size - 1, 1)
-                for row in table.codes.tolist()
+                for row in table.quasi.wide.tolist()
                 for a, lv, v in zip(table.attributes, levels, row, strict=True)
             )
             best = loss if best is None else min(best, loss)

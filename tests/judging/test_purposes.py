@@ -51,6 +51,7 @@ from tests.judging.test_measures import (
 from tests.methods.test_counted_cuts import descend
 from tests.methods.test_mondrian import cut, members
 from tests.strategies import tables
+from tests.tables import with_changes
 
 CENSUS = shoal.Policy.read(
     shoal.policy.policy.Path(shoal.__file__).parent / "apps" / "samples" / "data" / "census.toml"
@@ -299,8 +300,10 @@ def modelled(secrets=None):
     codes = np.stack([random.integers(0, 10, 200), random.integers(0, 2, 200)], axis=1)
     table = table_of([numbers(range(20, 30)), flat("ab")], codes, secrets)
     income = 2.0 * codes[:, 0] + 5 * codes[:, 1] + random.normal(size=200)
-    table = replace(
-        table, kept=table.kept.with_columns(income=pl.Series(income)), columns=(*table.columns, "income")
+    table = with_changes(
+        table,
+        kept=table.kept.whole.with_columns(income=pl.Series(income)),
+        columns=(*table.columns, "income"),
     )
     return replace(table, purpose=Purpose(regression=Formula("income", ("q0", "q1")))), income
 
@@ -311,17 +314,17 @@ def test_a_linear_regression_of_a_plain_column():
     assert (found.kind, found.rows_before, found.rows_after) == ("linear", 200, 200)
     assert close(found.overlap, 1)
     # The most frequent kind is the reference.
-    reference = int(np.bincount(table.codes[:, 1]).argmax())
-    other = table.codes[:, 1] != reference
-    design = np.column_stack([np.ones(200), 20 + table.codes[:, 0], other])
+    reference = int(np.bincount(table.quasi.wide[:, 1]).argmax())
+    other = table.quasi.wide[:, 1] != reference
+    design = np.column_stack([np.ones(200), 20 + table.quasi.wide[:, 0], other])
     expected = np.linalg.lstsq(design, income, rcond=None)[0]
     assert close([one.before for one in found.coefficients], expected.tolist(), 1e-6)
     assert [one.name for one in found.coefficients] == ["(intercept)", "q0", f"q1 = {'ba'[reference]}"]
-    halves = regressions(publish(table, (table.codes[:, 0] // 5).tolist()))
+    halves = regressions(publish(table, (table.quasi.wide[:, 0] // 5).tolist()))
     assert 0 <= halves.overlap < 1
     # Classes of two: each row shows the middle of its class, by hand.
-    shown = publish(table, (table.codes[:, 0] // 2 * 2 + table.codes[:, 1]).tolist())
-    design[:, 1] = 20.5 + table.codes[:, 0] // 2 * 2
+    shown = publish(table, (table.quasi.wide[:, 0] // 2 * 2 + table.quasi.wide[:, 1]).tolist())
+    design[:, 1] = 20.5 + table.quasi.wide[:, 0] // 2 * 2
     expected = np.linalg.lstsq(design, income, rcond=None)[0]
     assert close([one.after for one in regressions(shown).coefficients], expected.tolist(), 1e-6)
     one = regressions(merged(table))
@@ -334,13 +337,13 @@ def test_a_column_with_two_values_is_explained_by_logistic_regression():
     random = np.random.default_rng(8)
     table, _ = modelled(random.integers(0, 2, 200))
     table = replace(table, purpose=Purpose(regression=Formula("s", ("q1",))))
-    secret = table.sensitive_codes[:, 0]
+    secret = table.secrets.wide[:, 0]
     counts = [
-        [int((secret[table.codes[:, 1] == kind] == value).sum()) for value in (0, 1)] for kind in (0, 1)
+        [int((secret[table.quasi.wide[:, 1] == kind] == value).sum()) for value in (0, 1)] for kind in (0, 1)
     ]
     found = regressions(untouched(table))
     assert found.kind == "logistic"
-    reference = int(np.bincount(table.codes[:, 1]).argmax())
+    reference = int(np.bincount(table.quasi.wide[:, 1]).argmax())
     odds = [math.log(one / none) for none, one in counts]
     expected = [odds[reference], odds[1 - reference] - odds[reference]]
     assert close([one.before for one in found.coefficients], expected, 1e-7)
@@ -360,7 +363,7 @@ def test_a_model_that_cannot_be_is_unknown_with_its_reason():
     assert why("nothing", ("q0",)) == "the column nothing is not published"
     few = table_of([numbers(range(2)), flat("ab")], [(0, 0), (1, 1)])
     assert "too few rows" in why("q0", ("q1",), few)
-    names = replace(table, kept=table.kept.with_columns(name=pl.int_range(200).cast(pl.String)))
+    names = with_changes(table, kept=table.kept.whole.with_columns(name=pl.int_range(200).cast(pl.String)))
     assert why("q0", ("name",), names) == "name has 200 values: a category of a model has at most 100"
     assert rule.unknown(untouched(replace(table, purpose=None))).startswith("needs a regression")
     blind = replace(untouched(modelled()[0]), owner=None)
@@ -369,8 +372,8 @@ def test_a_model_that_cannot_be_is_unknown_with_its_reason():
 
 def test_rows_without_a_value_are_left_out():
     table = table_of([numbers(range(4), nulls=1)], [0, 1, 2, 3, 4, 4], [0, 0, 1, 1, 0, 1])
-    kept = table.kept.with_columns(y=pl.Series([1.0, 3.0, 5.0, 7.5, 100.0, None]))
-    table = replace(table, kept=kept, purpose=Purpose(regression=Formula("y", ("q0",))))
+    kept = table.kept.whole.with_columns(y=pl.Series([1.0, 3.0, 5.0, 7.5, 100.0, None]))
+    table = with_changes(table, kept=kept, purpose=Purpose(regression=Formula("y", ("q0",))))
     found = regressions(untouched(table))
     assert (found.rows_before, found.rows_after) == (4, 4)
     assert close(found.coefficients[1].before, 2.15)
@@ -491,7 +494,7 @@ def test_borders_by_hand():
 
 @given(st.data(), tables())
 def test_kernels_know_what_a_workload_asks(data, table):
-    table = replace(table, attributes=with_borders(table.attributes, data.draw(workloads(table))))
+    table = with_changes(table, attributes=with_borders(table.attributes, data.draw(workloads(table))))
     losses = losses_of(table, "workload-loss")
     rule = MEASURES["workload-loss"]()
     weights = sum(attribute.weight for attribute in table.attributes)
@@ -508,7 +511,7 @@ def test_kernels_know_what_a_workload_asks(data, table):
 @settings(max_examples=40)
 def test_all_ways_to_cut_agree_about_a_workload(data, table, k):
     """Mondrian's kernel for plain k, the one that asks models, and the rule over counts."""
-    table = replace(table, attributes=with_borders(table.attributes, data.draw(workloads(table))))
+    table = with_changes(table, attributes=with_borders(table.attributes, data.draw(workloads(table))))
     fast = cut(table, k, measure="workload-loss")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(cutting, "MOST_CELLS", 0)
@@ -756,9 +759,9 @@ def test_a_number_is_predicted_from_a_release():
     random = np.random.Generator(np.random.PCG64(PredictionR2().seed))
     drawn = random.permutation(200)
     tested, seen = drawn[:60], drawn[60:]
-    design = np.column_stack([table.codes[:, 0] / 9, table.codes[:, 1] == 0, table.codes[:, 1] == 1]).astype(
-        float
-    )
+    design = np.column_stack(
+        [table.quasi.wide[:, 0] / 9, table.quasi.wide[:, 1] == 0, table.quasi.wide[:, 1] == 1]
+    ).astype(float)
     middle, mean = design[seen].mean(axis=0), income[seen].mean()
     own = design[seen] - middle
     slopes = np.linalg.inv(own.T @ own + np.eye(3)) @ own.T @ (income[seen] - mean)

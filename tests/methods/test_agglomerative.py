@@ -33,6 +33,7 @@ from shoal.methods.clustering.local_moves import _linked
 from shoal.support.run import Run
 from tests import oracles
 from tests.strategies import tables, tiled
+from tests.tables import with_changes
 
 RUN = Run.start(1)
 
@@ -49,7 +50,7 @@ def limited(draw, table):
         else a
         for a in table.attributes
     ]
-    return dataclasses.replace(table, attributes=tuple(caps))
+    return with_changes(table, attributes=tuple(caps))
 
 
 def loss_of(table, cluster_of, measure):
@@ -58,7 +59,7 @@ def loss_of(table, cluster_of, measure):
     weights = sum(a.weight for a in table.attributes)
     for members in lists(cluster_of):
         for j, attribute in enumerate(table.attributes):
-            own = table.codes[sorted(members), j]
+            own = table.quasi.wide[sorted(members), j]
             low, high = attribute.hierarchy.lift(*(np.array([f(own)], np.int32) for f in (min, max)))
             loss = judge.loss(attribute, table.value_counts[j], low, high)[0]
             total += len(members) * attribute.weight * loss / weights
@@ -329,7 +330,7 @@ def line(values, size, free=True):
     tree = Hierarchy(leaves, levels, free=free, ordered=size, positions=np.arange(size, dtype=np.float64))
     codes = np.asfortranarray(np.array(values, np.int32).reshape(-1, 1))
     empty = np.empty((len(values), 0), np.int32)
-    return CodedTable((Attribute("a", tree),), codes, (), empty, pl.DataFrame(), ("a",))
+    return CodedTable.of_matrices((Attribute("a", tree),), codes, (), empty, pl.DataFrame(), ("a",))
 
 
 def test_by_hand():
@@ -356,7 +357,7 @@ def test_models_hold_or_it_is_refused(data, table):
     from shoal.coding.groups import group
 
     groups = group(
-        release.region_of, len(release.low), table.sensitive_codes, table.sensitive, table.sensitive_counts
+        release.region_of, len(release.low), table.secrets.wide, table.sensitive, table.sensitive_counts
     )
     assert requirements.satisfied(groups).all()
 
@@ -436,7 +437,7 @@ def test_improvement_never_loses_more_under_other_models(table, k, data):
         shown = group(
             release.region_of,
             len(release.low),
-            table.sensitive_codes,
+            table.secrets.wide,
             table.sensitive,
             table.sensitive_counts,
         )
@@ -462,7 +463,7 @@ def test_classes_list_exactly_the_values_that_occur(data, table, name):
         assert len(rows) >= k
         for j in range(columns):
             start, end = listing.sets.start[region * columns + j :][:2]
-            assert listing.sets.codes[start:end].tolist() == np.unique(table.codes[rows, j]).tolist()
+            assert listing.sets.codes[start:end].tolist() == np.unique(table.quasi.wide[rows, j]).tolist()
     # Rows of one class stay together; classes that list the same become one.
     for region in range(len(plain.low)):
         assert len(np.unique(listing.region_of[plain.region_of == region])) == 1

@@ -66,7 +66,7 @@ def test_buckets_have_different_values_and_lose_nothing(table, kind, l, permute,
         values = rendered.second.filter(pl.col("bucket") == bucket)["s0"].to_list()
         assert Counter(values) == Counter(table.kept["s0"][inside].to_list())
         for j, attribute in enumerate(table.attributes):
-            truth = attribute.hierarchy.leaves.gather(table.codes[inside, j]).to_list()
+            truth = attribute.hierarchy.leaves.gather(table.quasi.wide[inside, j]).to_list()
             own = shown[attribute.name].to_list()
             assert own == truth if not permute else Counter(own) == Counter(truth)
     assert model.verify(Evidence.of_release(table, release)).holds

@@ -19,6 +19,7 @@ from shoal.judging.models.requirements import Requirements
 from shoal.methods import METHODS
 from shoal.support.run import Run
 from tests.strategies import tables
+from tests.tables import with_changes
 
 CLASSES = [
     name
@@ -45,7 +46,7 @@ def crossings(table, evidence):
     for j, attribute in enumerate(table.attributes):
         tree = attribute.hierarchy
         low, high = published.low[published.class_of, j], published.high[published.class_of, j]
-        codes = table.codes[evidence.owner, j]
+        codes = table.quasi.wide[evidence.owner, j]
         found.append(int(((low < tree.low[-1, codes]) | (high > tree.high[-1, codes])).sum()))
     return found
 
@@ -62,13 +63,13 @@ def limited_tables(draw):
             nodes = [name for level in tree.levels for name in level.names]
             limit = draw(st.lists(st.sampled_from(nodes), min_size=1, max_size=3, unique=True))
         attributes.append((attribute, limit))
-    codes = table.codes.copy(order="F")
+    codes = table.quasi.wide.copy(order="F")
     for j, (attribute, limit) in enumerate(attributes):
         cut = attribute.hierarchy.limited(limit)
         # A limit may put codes into a new order.
-        codes[:, j] = cut.locate(attribute.hierarchy.leaves)[table.codes[:, j]]
+        codes[:, j] = cut.locate(attribute.hierarchy.leaves)[table.quasi.wide[:, j]]
         attributes[j] = replace(attribute, hierarchy=cut)
-    return replace(table, attributes=tuple(attributes), codes=codes)
+    return with_changes(table, attributes=tuple(attributes), codes=codes)
 
 
 @pytest.mark.parametrize("name", CLASSES)

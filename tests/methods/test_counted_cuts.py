@@ -31,16 +31,16 @@ def counted(table, losses, boxes_of_rows):
     for box, rows in enumerate(boxes_of_rows):
         for row in rows:
             for j, start in enumerate(losses.shape[:, START]):
-                codes[box, start + table.codes[row, j]] += 1
+                codes[box, start + table.quasi.wide[row, j]] += 1
                 for s in range(len(widths)):
-                    values[s][box, start + table.codes[row, j], table.sensitive_codes[row, s]] += 1
+                    values[s][box, start + table.quasi.wide[row, j], table.secrets.wide[row, s]] += 1
     return BoxCounts(codes, values)
 
 
 def descend(table, method, requirements, enough=0):
     """Cut all boxes by counts alone until no cut is left; return the box of each row."""
     losses, tree, open_boxes = losses_of(table, requirements.measure), CutTree(), [0]
-    box_of = tree.box_of(table.codes)
+    box_of = tree.box_of(table.quasi.wide)
     while open_boxes:
         rows = [np.flatnonzero(box_of == box) for box in open_boxes]
         found = chosen_cuts(
@@ -51,7 +51,7 @@ def descend(table, method, requirements, enough=0):
             if column >= 0 and len(own) > enough:
                 born += tree.cut(box, int(column), int(first), int(last))
         open_boxes = born
-        box_of = tree.box_of(table.codes)
+        box_of = tree.box_of(table.quasi.wide)
     return box_of
 
 
@@ -71,7 +71,7 @@ def test_cuts_of_histograms_are_those_of_their_twin(table, k, strict, by_width, 
 @given(tables(), st.integers(1, 3), st.booleans(), st.data())
 def test_a_column_is_weighed_as_by_its_twin(table, k, strict, data):
     losses, j = losses_of(table, "lm"), data.draw(st.integers(0, len(table.attributes) - 1))
-    values, counts = np.unique(table.codes[:, j].astype(np.int64), return_counts=True)
+    values, counts = np.unique(table.quasi.wide[:, j].astype(np.int64), return_counts=True)
     if len(values) < 2:
         return
     given_ = (losses, j, values, counts, len(values), table.rows, k, strict)
@@ -132,8 +132,8 @@ def test_rows_walk_down_the_cuts_as_by_the_twin(table, data):
         first, last = sorted([data.draw(ends), data.draw(ends)])
         tree.cut(data.draw(st.sampled_from(open_boxes)), j, first, last)
     arrays = (tree.column, tree.first, tree.last, tree.inside, tree.outside)
-    expected = oracles.cuts.walk_cuts(table.codes, *(np.array(own, np.int32) for own in arrays))
-    np.testing.assert_array_equal(tree.box_of(table.codes), expected)
+    expected = oracles.cuts.walk_cuts(table.quasi.wide, *(np.array(own, np.int32) for own in arrays))
+    np.testing.assert_array_equal(tree.box_of(table.quasi.wide), expected)
 
 
 def test_cuts_that_depend_on_the_order_of_rows_are_refused():

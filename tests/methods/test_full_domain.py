@@ -36,6 +36,7 @@ from shoal.support.wording import rounded_down
 from tests import oracles
 from tests.lattice_reference import NotAMultiple, ShareOfFirst, loss, published, satisfying
 from tests.strategies import tables, tiled
+from tests.tables import with_changes
 
 MEASURES = ["lm", "gcp", "entropy", "precision", "ag", "il", "dm", "avg"]
 
@@ -73,7 +74,7 @@ def cases(draw, measures=st.sampled_from(MEASURES)):
             dataclasses.replace(a, hierarchy=a.hierarchy.limited(draw(st.integers(0, a.hierarchy.height))))
             for a in table.attributes
         ]
-        table = dataclasses.replace(table, attributes=tuple(limited))
+        table = with_changes(table, attributes=tuple(limited))
     suppression = draw(st.sampled_from([0.0, 0.0, 0.1, 0.3, 0.6, 1.0]))
     requirements = Requirements(models=draw(models(table)), suppression=suppression, measure=draw(measures))
     return table, requirements
@@ -268,7 +269,7 @@ def test_satisfying_parts_never_hold_more_rows_than_a_model_calls_keepable(data)
     )
 
     def grouped(numbers):
-        rest = table.sensitive_codes, table.sensitive, table.sensitive_counts
+        rest = table.secrets.wide, table.sensitive, table.sensitive_counts
         return group(numbers, int(numbers.max()) + 1, *rest)
 
     whole = np.array(
@@ -292,7 +293,7 @@ def test_level_keepable_agrees_with_its_twin(table, most, data):
     numbers = np.array(
         data.draw(st.lists(st.integers(0, 2), min_size=table.rows, max_size=table.rows)), np.int32
     )
-    groups = group(numbers, 3, table.sensitive_codes, table.sensitive, table.sensitive_counts)
+    groups = group(numbers, 3, table.secrets.wide, table.sensitive, table.sensitive_counts)
     own, low = groups.sensitive[0], table.sensitive[0].hierarchy.low
     arguments = (own.start, own.value, own.count, groups.size, low, groups.totals[0], most)
     np.testing.assert_array_equal(level_keepable(*arguments), oracles.closeness.level_keepable(*arguments))
@@ -328,7 +329,7 @@ def travellers():
     ]
     table = np.array([[ages.index(a), nations.index(n), codes.index(z)] for a, n, z in people], np.int32)
     none = np.empty((9, 0), np.int32, order="F")
-    return CodedTable(
+    return CodedTable.of_matrices(
         (age, nation, post), np.asfortranarray(table), (), none, pl.DataFrame(), ("age", "nation", "zip")
     )
 
@@ -382,7 +383,7 @@ def test_what_cannot_be_satisfied_is_said_with_numbers():
     """Nations may not be mixed between continents, and America has five people."""
     table = travellers()
     nation = dataclasses.replace(table.attributes[1], hierarchy=table.attributes[1].hierarchy.limited(2))
-    limited = dataclasses.replace(table, attributes=(table.attributes[0], nation, table.attributes[2]))
+    limited = with_changes(table, attributes=(table.attributes[0], nation, table.attributes[2]))
     with pytest.raises(LimitError, match=r"5-anonymity: .* 4 of 9 rows .* 1 may be suppressed"):
         FullDomain().anonymize(
             limited, Requirements(models=(KAnonymity(k=5),), suppression=0.12), Run.start(1)
@@ -495,8 +496,8 @@ def test_the_bound_of_the_wide_search_closes_on_adult_at_the_exact_optimum(adult
 def test_the_optimum_of_adult_is_that_of_grouping_by_all_mappings(adult, suppression):
     """With five of the columns, where all 240 mappings can be grouped by in a second."""
     full = adult_table(adult)
-    table = dataclasses.replace(
-        full, attributes=full.attributes[:5], codes=np.asfortranarray(full.codes[:, :5])
+    table = with_changes(
+        full, attributes=full.attributes[:5], codes=np.asfortranarray(full.quasi.wide[:, :5])
     )
     requirements = Requirements(models=(KAnonymity(k=5),), suppression=suppression)
     best = None
@@ -504,7 +505,7 @@ def test_the_optimum_of_adult_is_that_of_grouping_by_all_mappings(adult, suppres
     for levels in np.ndindex(*shapes):
         cells = np.stack(
             [
-                a.hierarchy.low[lv, table.codes[:, j]]
+                a.hierarchy.low[lv, table.quasi.wide[:, j]]
                 for j, (a, lv) in enumerate(zip(table.attributes, levels, strict=True))
             ]
         )
@@ -514,7 +515,7 @@ def test_the_optimum_of_adult_is_that_of_grouping_by_all_mappings(adult, suppres
         if dropped.sum() > suppression * table.rows:
             continue
         lost = sum(
-            (a.hierarchy.high[lv] - a.hierarchy.low[lv])[table.codes[:, j]] / (a.hierarchy.size - 1)
+            (a.hierarchy.high[lv] - a.hierarchy.low[lv])[table.quasi.wide[:, j]] / (a.hierarchy.size - 1)
             for j, (a, lv) in enumerate(zip(table.attributes, levels, strict=True))
         )
         value = float(np.where(dropped.to_numpy(), 1.0, lost / len(levels)).mean())
@@ -525,7 +526,7 @@ def test_the_optimum_of_adult_is_that_of_grouping_by_all_mappings(adult, suppres
 
 
 def test_without_quasi_identifiers_there_is_nothing_to_search():
-    table = dataclasses.replace(travellers(), attributes=(), codes=np.empty((9, 0), np.int32, order="F"))
+    table = with_changes(travellers(), attributes=(), codes=np.empty((9, 0), np.int32, order="F"))
     with pytest.raises(PolicyError, match="no column is a quasi-identifier"):
         FullDomain().anonymize(table, Requirements(models=(KAnonymity(k=2),)), Run.start(1))
 
@@ -536,7 +537,7 @@ def test_columns_of_one_value_and_one_row_per_group():
     two = column("two", ["a", "b", "c"], ["*", "*", "*"])
     codes = np.asfortranarray(np.array([[0, 0], [0, 1], [0, 2]], np.int32))
     none = np.empty((3, 0), np.int32, order="F")
-    table = CodedTable((one, two), codes, (), none, pl.DataFrame(), ("one", "two"))
+    table = CodedTable.of_matrices((one, two), codes, (), none, pl.DataFrame(), ("one", "two"))
     release = FullDomain().anonymize(table, Requirements(models=(KAnonymity(k=3),)), Run.start(1))
     assert release.levels == (0, 1)
     assert release.region_of.tolist() == [0, 0, 0]

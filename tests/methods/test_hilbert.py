@@ -68,12 +68,12 @@ def test_classes_have_k_rows_and_cells_cover_them(table, k, show):
     release = Hilbert(show=show).anonymize(table, asked(k), Run.start(1))
     assert np.bincount(release.region_of).min() >= k
     for row, region in enumerate(release.region_of):
-        assert (release.low[region] <= table.codes[row]).all()
-        assert (table.codes[row] <= release.high[region]).all()
+        assert (release.low[region] <= table.quasi.wide[row]).all()
+        assert (table.quasi.wide[row] <= release.high[region]).all()
         if show == "sets":
             for j in range(len(table.attributes)):
                 start = release.sets.start[region * len(table.attributes) + j :][:2]
-                assert table.codes[row, j] in release.sets.codes[start[0] : start[1]]
+                assert table.quasi.wide[row, j] in release.sets.codes[start[0] : start[1]]
 
 
 def test_an_unknown_representation_is_refused():

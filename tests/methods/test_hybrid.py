@@ -34,6 +34,7 @@ from shoal.support.run import Run
 from tests import oracles
 from tests.lattice_reference import NotAMultiple, ShareOfFirst
 from tests.strategies import tables
+from tests.tables import with_changes
 
 
 def plain(k, suppression=0.0, measure="lm", *more):
@@ -50,7 +51,7 @@ def untrue(table, release):
         (row, j)
         for row, region in enumerate(release.region_of.tolist())
         for j in range(len(table.attributes))
-        if region >= 0 and not release.low[region, j] <= table.codes[row, j] <= release.high[region, j]
+        if region >= 0 and not release.low[region, j] <= table.quasi.wide[row, j] <= release.high[region, j]
     ]
 
 
@@ -248,7 +249,7 @@ def walked(table, requirements, cells, limit_of=lambda groups: np.inf):
             continue
         shown = [
             tuple(int(a.hierarchy.low[lv, c]) for a, lv, c in zip(table.attributes, levels, row, strict=True))
-            for row in table.codes.tolist()
+            for row in table.quasi.wide.tolist()
         ]
         nodes = list(dict.fromkeys(shown))
         keys = np.array([[node[j] for node in nodes] for j in range(len(levels))], np.uint64)
@@ -778,12 +779,12 @@ def test_overlapping_classes_have_no_size_of_their_own_without_owners():
 def test_bounds_on_presence_hold_after_relocation(people, data, k, bounds, budget, variant):
     """Of a population some are in the table; what is released is within the bounds, with relocation or without."""
     inside = data.draw(st.lists(st.integers(0, people.rows - 1), min_size=1, unique=True).map(sorted))
-    table = dataclasses.replace(
+    table = with_changes(
         people,
-        codes=np.asfortranarray(people.codes[inside]),
-        sensitive_codes=np.asfortranarray(people.sensitive_codes[inside]),
-        kept=people.kept[inside] if people.kept.width else people.kept,
-        population=people.codes,
+        codes=np.asfortranarray(people.quasi.wide[inside]),
+        sensitive_codes=np.asfortranarray(people.secrets.wide[inside]),
+        kept=people.kept.whole[inside] if people.kept.columns else people.kept.whole,
+        population=people.quasi.wide,
     )
     presence = DeltaPresence(low=bounds[0], high=bounds[1])
     wish = plain(k, 0.0, "lm", presence)

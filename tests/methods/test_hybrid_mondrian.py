@@ -51,7 +51,7 @@ def test_relocation_in_boxes_agrees_with_its_twin(table, data):
     begins, ends = np.zeros(room, np.int64), np.zeros(room, np.int64)
     ends[: len(sizes)] = np.cumsum(sizes)
     begins[: len(sizes)] = ends[: len(sizes)] - sizes
-    true = np.ascontiguousarray(table.codes[ids])
+    true = np.ascontiguousarray(table.quasi.wide[ids])
     noise = np.ones((room, width))
     if data.draw(st.booleans()):
         noise = 1.0 - np.random.default_rng(data.draw(st.integers(0, 99))).random((room, width))

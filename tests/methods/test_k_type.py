@@ -34,6 +34,7 @@ from shoal.release.published import Published
 from shoal.support.run import Run
 from tests import oracles
 from tests.strategies import tables
+from tests.tables import with_changes
 
 NOTIONS = (OneK, KOne, KK, GlobalOneK)
 
@@ -52,7 +53,9 @@ def coded(columns, sizes):
         )
     codes = np.asfortranarray(np.array(columns, np.int32).T.reshape(-1, len(sizes)))
     none = np.zeros((len(codes), 0), np.int32)
-    return CodedTable(tuple(attributes), codes, (), none, pl.DataFrame(), tuple(a.name for a in attributes))
+    return CodedTable.of_matrices(
+        tuple(attributes), codes, (), none, pl.DataFrame(), tuple(a.name for a in attributes)
+    )
 
 
 def shown(table, low, high, owner=None):
@@ -68,7 +71,7 @@ def shown(table, low, high, owner=None):
 
 def fits(table, low, high):
     """``[person, published row]`` whether every cell covers the person's value."""
-    codes = np.asarray(table.codes)[:, None, :]
+    codes = np.asarray(table.quasi.wide)[:, None, :]
     return ((codes >= low[None]) & (codes <= high[None])).all(axis=2)
 
 
@@ -151,7 +154,7 @@ def generalizations(draw, most=6):
     up = np.array(
         draw(st.lists(st.integers(0, 2), min_size=len(owner) * columns, max_size=len(owner) * columns))
     )
-    own = np.asarray(table.codes)[owner]
+    own = np.asarray(table.quasi.wide)[owner]
     return table, np.maximum(own - down.reshape(shape), 0), np.minimum(own + up.reshape(shape), 3), owner
 
 
@@ -254,8 +257,8 @@ def fair(table):
 @given(table=tables(rows=st.integers(1, 40), columns=st.integers(1, 3)), data=st.data())
 @settings(max_examples=60)
 def test_trees_find_what_a_scan_finds(table, data):
-    people = People.of(table.attributes, table.codes)
-    assert np.array_equal(people.codes[people.row_of], table.codes)
+    people = People.of(table.attributes, table.quasi.wide)
+    assert np.array_equal(people.codes[people.row_of], table.quasi.wide)
     assert people.weight.tolist() == np.bincount(people.row_of).tolist()
     first, last, skip, box = people.tree
     for node in range(len(skip)):
@@ -302,7 +305,7 @@ measures = st.sampled_from(["lm", "entropy", "gcp", "precision"])
 @settings(max_examples=100)
 def test_expansion_and_nearest_take_cheapest_steps(table, measure, k):
     assume(k <= table.rows)
-    people = People.of(table.attributes, table.codes)
+    people = People.of(table.attributes, table.quasi.wide)
     losses = losses_of(table, measure)
     for name in ("expand", "join_nearest"):
         low, high = people.codes.copy(), people.codes.copy()
@@ -369,7 +372,7 @@ def test_cells_are_replaced_by_cheaper_ones(table, scatter, measure, k, hand):
         # Drawn lists have few distinct values; scattered ones leave more to choose from.
         random = np.random.default_rng(scatter)
         columns = [random.integers(0, a.hierarchy.size, table.rows) for a in table.attributes]
-        table = replace(table, codes=np.asfortranarray(np.stack(columns, axis=1).astype(np.int32)))
+        table = with_changes(table, codes=np.asfortranarray(np.stack(columns, axis=1).astype(np.int32)))
     cells = started(table, measure, k)
     cells.widen(expansion.join_nearest, "nearest", Run.start(1))
     cells.cover(Run.start(1))
@@ -448,7 +451,7 @@ def check_cells(table, release):
         lifted = attribute.hierarchy.lift(low, high)
         assert np.array_equal(lifted[0], low)
         assert np.array_equal(lifted[1], high)
-        codes = table.codes[kept, j]
+        codes = table.quasi.wide[kept, j]
         assert ((low[regions] <= codes) & (codes <= high[regions])).all()
 
 
@@ -523,9 +526,9 @@ def test_limits_are_never_crossed(name, table, share):
     limited = replace(table.attributes[0], hierarchy=first.limited(first.height - 1 if first.height else 0))
     # The limit may put codes into a new order.
     moved = limited.hierarchy.locate(first.leaves)
-    codes = table.codes.copy()
+    codes = table.quasi.wide.copy()
     codes[:, 0] = moved[codes[:, 0]]
-    table = replace(table, attributes=(limited, *table.attributes[1:]), codes=codes)
+    table = with_changes(table, attributes=(limited, *table.attributes[1:]), codes=codes)
     notion = GIVES[name](k=2)
     small = int((np.bincount(table.block_of)[table.block_of] < 2).sum())
     requirements = Requirements(models=(notion,), suppression=share)

@@ -78,7 +78,7 @@ def test_no_wider_range_loses_less_than_the_bound(measure, data, table):
 @given(st.data(), tables(), st.sampled_from(["lm", "entropy"]))
 def test_boxes_and_wider_ranges_are_those_of_their_twins(data, table, measure):
     losses = losses_of(table, measure)
-    ends = np.sort(table.codes[data.draw(st.permutations(range(table.rows)))][:2], axis=0)
+    ends = np.sort(table.quasi.wide[data.draw(st.permutations(range(table.rows)))][:2], axis=0)
     box = np.stack([ends[:1], ends[-1:]], axis=2).reshape(1, -1)
     np.testing.assert_array_equal(kernels.box_losses(box, losses), oracles.losses.box_losses(box, losses))
     codes = int(losses.shape[:, kernels.SIZE].sum())

@@ -289,11 +289,11 @@ def test_k_holds_and_cells_are_values_of_the_group(table, show):
     np.testing.assert_array_equal(release.low, release.high)
     assert np.bincount(release.region_of).min() >= 2
     for group in range(len(release.low)):
-        members = table.codes[release.region_of == group]
+        members = table.quasi.wide[release.region_of == group]
         for j, attribute in enumerate(table.attributes):
             own, shown = members[:, j].tolist(), int(release.low[group, j])
             assert min(own) <= shown <= max(own)
-            assert shown == by_hand(attribute.hierarchy, own, show, set(table.codes[:, j].tolist()))
+            assert shown == by_hand(attribute.hierarchy, own, show, set(table.quasi.wide[:, j].tolist()))
 
 
 def test_a_group_is_empty_only_if_most_of_its_cells_are():
@@ -333,7 +333,7 @@ def test_every_column_has_the_variance_of_its_weight(table):
     for j, column in enumerate(placed.labels):
         shares = np.bincount(column) / len(column)
         total += placed.weights[j] / 2 * (1 - shares @ shares)
-    varied = [a.weight for j, a in enumerate(table.attributes) if len(set(table.codes[:, j])) > 1]
+    varied = [a.weight for j, a in enumerate(table.attributes) if len(set(table.quasi.wide[:, j])) > 1]
     # A column of numbers with empty cells has both a place and a label.
     most = sum(2 * weight for weight in varied)
     assert sum(varied) - 1e-9 <= total + 1e-9

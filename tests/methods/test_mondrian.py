@@ -28,6 +28,7 @@ from shoal.methods.partitioning.mondrian import Mondrian
 from shoal.support.run import Run
 from tests import oracles
 from tests.strategies import tables, tiled
+from tests.tables import with_changes
 
 METHOD = st.builds(Mondrian, strict=st.booleans(), choose=st.sampled_from(["gain", "width"]))
 
@@ -85,7 +86,9 @@ def free_table(*columns, sensitive=None):
         codes.append([len(numbers) if value is None else numbers.index(value) for value in column])
     matrix = np.asfortranarray(np.array(codes, np.int32).T)
     none = np.zeros((len(matrix), 0), np.int32)
-    return CodedTable(tuple(attributes), matrix, (), none, pl.DataFrame(), tuple(a.name for a in attributes))
+    return CodedTable.of_matrices(
+        tuple(attributes), matrix, (), none, pl.DataFrame(), tuple(a.name for a in attributes)
+    )
 
 
 def cut(table, k, method=None, models=(), **requirements):
@@ -162,7 +165,7 @@ def test_both_ways_cut_alike_for_plain_k(table, k, method):
 
 @given(tables(), st.integers(2, 3), METHOD, st.sampled_from([Different(), Different(values=3), Even()]))
 def test_every_region_satisfies_the_models(table, k, method, model):
-    secret = table.sensitive_codes[:, 0]
+    secret = table.secrets.wide[:, 0]
 
     def satisfied(rows):
         if isinstance(model, Even):
@@ -198,7 +201,7 @@ def test_the_models_of_the_registry_steer_it(name, table, method):
     def judged(group_of):
         count = int(group_of.max()) + 1
         return model.satisfied(
-            group(group_of, count, table.sensitive_codes, table.sensitive, table.sensitive_counts)
+            group(group_of, count, table.secrets.wide, table.sensitive, table.sensitive_counts)
         )
 
     if table.rows < 2 or not judged(np.zeros(table.rows, np.int32))[0]:
@@ -219,7 +222,7 @@ def test_regions_are_publishable_and_cover_their_rows(table, k, method):
         lifted = attribute.hierarchy.lift(low, high)
         np.testing.assert_array_equal(lifted[0], low)
         np.testing.assert_array_equal(lifted[1], high)
-        codes = table.codes[:, j]
+        codes = table.quasi.wide[:, j]
         assert (low[release.region_of] <= codes).all()
         assert (codes <= high[release.region_of]).all()
     again = cut(table, k, method)
@@ -232,13 +235,13 @@ def test_no_allowed_cut_is_left_and_equal_rows_stay_together(table, k, choose):
         return
     release = cut(table, k, Mondrian(choose=choose))
     for rows in members(release.region_of):
-        inside = table.codes[sorted(rows)]
+        inside = table.quasi.wide[sorted(rows)]
         for j in range(inside.shape[1]):
             for value in np.unique(inside[:, j])[:-1]:
                 left = int((inside[:, j] <= value).sum())
                 assert left < k or len(inside) - left < k
     regions = {}
-    for row, region in zip(table.codes.tolist(), release.region_of.tolist(), strict=True):
+    for row, region in zip(table.quasi.wide.tolist(), release.region_of.tolist(), strict=True):
         assert regions.setdefault(tuple(row), region) == region
 
 
@@ -248,7 +251,7 @@ def test_relaxed_regions_are_small_or_of_one_kind(table, k, choose):
         return
     release = cut(table, k, Mondrian(strict=False, choose=choose))
     for rows in members(release.region_of):
-        assert len(rows) < 2 * k or len(np.unique(table.codes[sorted(rows)], axis=0)) == 1
+        assert len(rows) < 2 * k or len(np.unique(table.quasi.wide[sorted(rows)], axis=0)) == 1
 
 
 @given(tables(rows=st.integers(2, 20), free=False), st.integers(2, 3), st.data())
@@ -257,8 +260,8 @@ def test_limits_are_honoured(table, k, data):
         Attribute(a.name, a.hierarchy.limited(data.draw(st.integers(0, a.hierarchy.height))), a.weight)
         for a in table.attributes
     )
-    table = CodedTable(
-        limited, table.codes, table.sensitive, table.sensitive_codes, table.kept, table.columns
+    table = CodedTable.of_matrices(
+        limited, table.quasi.wide, table.sensitive, table.secrets.wide, table.kept.whole, table.columns
     )
     sizes = np.bincount(table.block_of)
     small = int(sizes[sizes < k].sum())
@@ -293,7 +296,7 @@ def test_a_child_is_taken_out_of_the_middle():
     leaves = pl.Series("leaves", ["a", "b", "c"])
     tree = Hierarchy(leaves, tiled([leaves, pl.Series(["*"] * 3)]))
     codes = np.asfortranarray(np.array([[0] * 3 + [1] * 6 + [2] * 3], np.int32).T)
-    table = CodedTable(
+    table = CodedTable.of_matrices(
         (Attribute("q", tree),), codes, (), np.zeros((12, 0), np.int32), pl.DataFrame(), ("q",)
     )
     assert members(cut(table, 5).region_of) == {frozenset(range(3, 9)), frozenset([0, 1, 2, 9, 10, 11])}
@@ -302,8 +305,7 @@ def test_a_child_is_taken_out_of_the_middle():
 def test_weight_decides_which_column_is_cut():
     table = free_table([1, 1, 2, 2], [1, 2, 1, 2])
     second = Attribute("q1", table.attributes[1].hierarchy, 2.0)
-    heavier = CodedTable((table.attributes[0], second), *[getattr(table, f) for f in
-        ("codes", "sensitive", "sensitive_codes", "kept", "columns")])  # fmt: skip
+    heavier = with_changes(table, attributes=(table.attributes[0], second))
     assert members(cut(table, 2).region_of) == {frozenset({0, 1}), frozenset({2, 3})}
     assert members(cut(heavier, 2).region_of) == {frozenset({0, 2}), frozenset({1, 3})}
 
@@ -347,7 +349,9 @@ def free_table_fast(columns):
         attributes.append(Attribute(f"q{j}", Hierarchy(leaves, levels, free=True, ordered=size)))
     codes = np.asfortranarray(np.array(columns, np.int32).T)
     none = np.zeros((len(codes), 0), np.int32)
-    return CodedTable(tuple(attributes), codes, (), none, pl.DataFrame(), tuple(a.name for a in attributes))
+    return CodedTable.of_matrices(
+        tuple(attributes), codes, (), none, pl.DataFrame(), tuple(a.name for a in attributes)
+    )
 
 
 def test_two_hundred_columns():

@@ -56,7 +56,7 @@ def test_exact_rows_get_the_nearest_others():
 @settings(max_examples=60)
 def test_any_generalization_is_raised(table, k, measure):
     """Exact rows, and classes of two rows; cells only grow, and what was (k,1) stays so."""
-    exact = Release(np.arange(table.rows, dtype=np.int32), table.codes.copy(), table.codes.copy())
+    exact = Release(np.arange(table.rows, dtype=np.int32), table.quasi.wide.copy(), table.quasi.wide.copy())
     pairs = METHODS["mondrian"]().anonymize(table, Requirements(models=(KAnonymity(k=2),)), Run.start(1))
     if np.any(pairs.region_of < 0) or table.block_of.any():
         return

@@ -71,7 +71,7 @@ def wishes(draw):
 
 def by_the_book(model, table, rows):
     """Do these rows satisfy the model as one class?"""
-    codes = [table.sensitive_codes[rows, j].tolist() for j in range(len(table.sensitive))]
+    codes = [table.secrets.wide[rows, j].tolist() for j in range(len(table.sensitive))]
     if isinstance(model, KAnonymity):
         return len(rows) >= model.k
     if isinstance(model, PSensitive):
@@ -107,11 +107,11 @@ def test_classes_grow_as_in_the_plain_twin(table, wish, guarded, farthest):
     losses = losses_of(table, wish.measure)
     rows = np.arange(table.rows)
     labels = _Problem(table, wish, Run.start(1)).labels(rows)
-    point_of, first = oracles.grouping.distinct(np.ascontiguousarray(table.codes))
+    point_of, first = oracles.grouping.distinct(np.ascontiguousarray(table.quasi.wide))
     kind_of, kind_first = oracles.grouping.distinct(labels.of)
     atom_of, atom_first = oracles.grouping.distinct(np.stack([kind_of, point_of], axis=1))
     pool = _pool(
-        np.ascontiguousarray(table.codes)[first], point_of[atom_first], kind_of[atom_first],
+        np.ascontiguousarray(table.quasi.wide)[first], point_of[atom_first], kind_of[atom_first],
         np.bincount(atom_of), labels.of[kind_first], labels.rows,
     )  # fmt: skip
     most = np.where(labels.share > 1, table.rows, np.floor(labels.share * labels.size + 1e-9)).astype(
@@ -145,8 +145,8 @@ def test_rows_are_dealt_out_as_by_the_plain_twin(table, data):
     measure = data.draw(st.sampled_from(["lm", "il", "entropy"]))
     losses = losses_of(table, measure)
     classes = data.draw(st.integers(1, table.rows - 1))
-    codes = np.ascontiguousarray(table.codes)
-    labels = np.ascontiguousarray(table.sensitive_codes[:, :1])
+    codes = np.ascontiguousarray(table.quasi.wide)
+    labels = np.ascontiguousarray(table.secrets.wide[:, :1])
     watch = data.draw(st.booleans())
     counts = np.zeros((classes, 4 if watch else 0), np.int32)
     if watch:
@@ -171,12 +171,10 @@ def test_rows_change_classes_as_in_the_plain_twin(table, data):
     wish = asking(KAnonymity(k=k), PSensitive(p=int(p[0]), column=0))
     if reasons_against(table, wish):
         return
-    labels = np.ascontiguousarray(np.unique(table.sensitive_codes[:, :1], return_inverse=True)[1]).reshape(
-        -1, 1
-    )
+    labels = np.ascontiguousarray(np.unique(table.secrets.wide[:, :1], return_inverse=True)[1]).reshape(-1, 1)
     labels = labels.astype(np.int32)
     start = cluster(table, wish, Run.start(data.draw(st.integers(0, 3))), guarded=True, at_random=True)
-    codes = np.ascontiguousarray(table.codes)
+    codes = np.ascontiguousarray(table.quasi.wide)
     width, classes, kinds = codes.shape[1], start.classes, int(labels.max()) + 1
     demand_of = np.zeros(kinds, np.int64)
 
@@ -259,7 +257,7 @@ def test_no_class_violates_its_models(name, table, wish, seed):
         rows = np.flatnonzero(release.region_of == region)
         assert all(by_the_book(model, table, rows) for model in wish.models)
         for j, attribute in enumerate(table.attributes):
-            codes = table.codes[rows, j]
+            codes = table.quasi.wide[rows, j]
             ends = attribute.hierarchy.lift(codes.min(keepdims=True), codes.max(keepdims=True))
             assert (release.low[region, j], release.high[region, j]) == (ends[0][0], ends[1][0])
 

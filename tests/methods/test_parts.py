@@ -187,7 +187,7 @@ def test_every_class_of_every_part_satisfies_the_models_of_the_whole(
     # Of the whole table: a part would compare with its own distribution.
     assert wanted.satisfied(table.grouped(group_of, int(numbers.max()) + 1)).all()
     for j in range(0 if METHODS[name].relocates else len(table.attributes)):
-        codes = table.codes[kept, j]
+        codes = table.quasi.wide[kept, j]
         assert (made.low[made.region_of[kept], j] <= codes).all()
         assert (codes <= made.high[made.region_of[kept], j]).all()
 
@@ -218,7 +218,7 @@ def test_t_closeness_compares_with_the_whole_table():
     """In each half every row is close to its half, and none to the whole."""
     table = tables_of_two_halves()
     model = MODELS["t-equal"](column=0, column_name="s0", t=0.2)
-    part = table.part(np.flatnonzero(table.codes[:, 0] == 0))
+    part = table.part(np.flatnonzero(table.quasi.wide[:, 0] == 0))
     assert not model.satisfied(part.grouped(np.zeros(part.rows, np.int32), 1)).any()
     assert model.satisfied(table.grouped(np.zeros(table.rows, np.int32), 1)).all()
     made = in_parts(Agglomerative(), table, asked(2, model), 10)
@@ -326,9 +326,9 @@ def test_a_part_knows_the_whole_table():
     for own in (part, again):
         for counts, whole in zip(own.value_counts, table.value_counts, strict=True):
             np.testing.assert_array_equal(counts, whole)
-    np.testing.assert_array_equal(part.codes, table.codes[::7])
-    np.testing.assert_array_equal(again.codes, table.codes[::14])
-    assert part.kept.is_empty()
+    np.testing.assert_array_equal(part.quasi.wide, table.quasi.wide[::7])
+    np.testing.assert_array_equal(again.quasi.wide, table.quasi.wide[::14])
+    assert not part.kept.columns
     # It does not know earlier releases, nor can a part of a part be divided again.
     assert replace(table, earlier=object()).indivisible
     with pytest.raises(PolicyError, match="earlier releases"):

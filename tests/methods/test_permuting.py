@@ -41,8 +41,8 @@ def test_buckets_show_the_values_of_their_rows(table, name, seed):
     assume(table.rows >= 2)
     release = permuted(name, table, seed)
     rows = render(table, release).rows
-    truth = table.kept.select(a.name for a in table.sensitive).with_columns(
-        **{a.name: a.hierarchy.leaves.gather(table.codes[:, j]) for j, a in enumerate(table.attributes)}
+    truth = table.kept.whole.select(a.name for a in table.sensitive).with_columns(
+        **{a.name: a.hierarchy.leaves.gather(table.quasi.wide[:, j]) for j, a in enumerate(table.attributes)}
     )
     assert np.bincount(release.layout.bucket_of).min() >= 2
     for bucket in range(int(release.layout.bucket_of.max()) + 1):
@@ -74,7 +74,7 @@ def test_chances_are_those_of_enumeration_in_each_bucket(table, name):
     assume(found.overlapping == 0)
     people = [tuple(p) for p in table.population.tolist()]
     for bucket in range(int(release.layout.bucket_of.max()) + 1):
-        own = [tuple(r) for r in table.codes[release.layout.bucket_of == bucket].tolist()]
+        own = [tuple(r) for r in table.quasi.wide[release.layout.bucket_of == bucket].tolist()]
         if name == "bucketization":
             could_be = [i for i, p in enumerate(people) if p in own]
             kinds = [(own.index(people[i]),) for i in could_be]
@@ -238,7 +238,7 @@ def test_permute_generalize_takes_the_first_mapping_in_every_box(table, high):
 
         taken = [tuple(map(int, release.low[row])) for row in rows]
         for mapping in sorted(product(*(range(h + 1) for h in heights)), key=lambda m: (sum(m), m)):
-            kinds, own, private = shown(people, mapping), shown(table.codes[rows], mapping), []
+            kinds, own, private = shown(people, mapping), shown(table.quasi.wide[rows], mapping), []
             for kind in own:
                 private.append(next(i for i, k in enumerate(kinds) if k == kind and i not in private))
             expected, _ = enumerated(kinds, private)
@@ -268,7 +268,7 @@ def test_no_box_of_mpalm_can_be_shown_more_precisely_by_shuffling(table, low, hi
     for box in range(len(release.low)):
         own = release.low[box], release.high[box]
         people = table.population[((table.population >= own[0]) & (table.population <= own[1])).all(axis=1)]
-        rows = table.codes[release.region_of == box]
+        rows = table.quasi.wide[release.region_of == box]
         mappings = BucketMappings(table, rows, people, *own, model)
         assert list(mappings.first_allowed(10**6)) == mappings.heights()
 

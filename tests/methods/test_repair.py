@@ -38,8 +38,8 @@ def repaired(table, k, **options):
     asked = Requirements(models=(GlobalOneK(k=k),))
     release = GlobalMethod(repair=True, **options).anonymize(table, asked, Run.start(1))
     low, high = release.low[release.region_of], release.high[release.region_of]
-    assert (table.codes >= low).all()
-    assert (table.codes <= high).all()
+    assert (table.quasi.wide >= low).all()
+    assert (table.quasi.wide <= high).all()
     assert GlobalOneK(k=k).verify(shown(table, low, high)).holds
     return release
 

@@ -64,7 +64,7 @@ def test_lexicographic_groups(table, k):
     order = lexicographic_order(table)
     columns = by_domain(table)
     codes = sorted_codes(table, order, columns)
-    assert [tuple(c) for c in codes.T] == sorted(tuple(row[columns]) for row in table.codes)
+    assert [tuple(c) for c in codes.T] == sorted(tuple(row[columns]) for row in table.quasi.wide)
     blocks = np.array([0, table.rows])
     starts = kernels.lexicographic_groups(codes, blocks, k)
     assert starts.tolist() == oracles.ring.lexicographic_groups(codes, blocks, k).tolist()
@@ -126,7 +126,7 @@ def test_diverse_groups(table, k, least):
     k = min(k, table.rows)
     order = lexicographic_order(table)
     codes = sorted_codes(table, order, by_domain(table))
-    values = np.ascontiguousarray(table.sensitive_codes[order, 0])
+    values = np.ascontiguousarray(table.secrets.wide[order, 0])
     blocks = np.array([0, table.rows])
     starts = kernels.diverse_groups(codes, values, blocks, k, least)
     assert starts.tolist() == oracles.ring.diverse_groups(codes, values, blocks, k, least).tolist()
@@ -168,10 +168,12 @@ def test_every_cell_covers_its_owner_and_every_person_has_k_effective_matches(ta
     release = Ring(order=order, show=show).anonymize(table, asked(k), Run.start(3))
     for row in range(table.rows):
         region = release.region_of[row]
-        assert (release.low[region] <= table.codes[row]).all()
-        assert (table.codes[row] <= release.high[region]).all()
+        assert (release.low[region] <= table.quasi.wide[row]).all()
+        assert (table.quasi.wide[row] <= release.high[region]).all()
         if show == "sets":
-            assert all(table.codes[row, j] in set_of(release, row, j) for j in range(len(table.attributes)))
+            assert all(
+                table.quasi.wide[row, j] in set_of(release, row, j) for j in range(len(table.attributes))
+            )
     for owner in (True, False):
         verdict = MODELS["probabilistic-k"](k=k).verify(evidence_of(table, release, owner))
         assert verdict.holds, verdict
@@ -210,7 +212,7 @@ def test_other_partitions_feed_the_ring(partition, table, order):
 @given(table=tables(rows=st.integers(4, 12)))
 @settings(max_examples=15)
 def test_other_partitions_feed_diverse_rings(partition, table):
-    assume(np.bincount(table.sensitive_codes[:, 0]).max() * 2 <= table.rows)
+    assume(np.bincount(table.secrets.wide[:, 0]).max() * 2 <= table.rows)
     requirements = asked(3, 2)
     release = Ring(partition=partition).anonymize(table, requirements, Run.start(1))
     evidence = evidence_of(table, release)
@@ -251,7 +253,7 @@ def test_the_best_order_is_the_best_in_the_form_that_is_shown(table, k, show):
 @settings(max_examples=60)
 def test_diverse_rings(table, k, l, partition):  # noqa: E741
     assume(table.rows >= k)
-    values = table.sensitive_codes[:, 0]
+    values = table.secrets.wide[:, 0]
     method = Ring(partition=partition)
     if len(np.unique(values)) < l:
         with pytest.raises(LimitError, match=f"distinct {l}-diversity"):
@@ -280,7 +282,7 @@ def test_diverse_rings(table, k, l, partition):  # noqa: E741
 def test_diverse_classes(table, k, l):  # noqa: E741
     assume(table.rows >= k)
     requirements = asked(k, l, classes=True)
-    if np.bincount(table.sensitive_codes[:, 0]).max() * l > table.rows:
+    if np.bincount(table.secrets.wide[:, 0]).max() * l > table.rows:
         with pytest.raises(InfeasibleError):
             Lexicographic().anonymize(table, requirements, Run.start(1))
         return

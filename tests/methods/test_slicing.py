@@ -66,7 +66,7 @@ def by_the_book(published, original, column):
     together = published.layout.shuffling.groups(len(published.attributes))
     place = published.layout.shuffling.place(column)
     found = []
-    for person in original.codes.tolist():
+    for person in original.quasi.wide.tolist():
         weights, beliefs = {}, {}
         for bucket in set(buckets):
             rows = [r for r, b in enumerate(buckets) if b == bucket]
@@ -116,7 +116,7 @@ def test_chances_are_those_of_the_definition(made):
     for column in range(len(table.sensitive)):
         chances = by_the_book(published, table, column)
         expected = [float(max(own.values(), default=0)) for own in chances]
-        own = [float(c[s]) for c, s in zip(chances, table.sensitive_codes[:, column].tolist(), strict=True)]
+        own = [float(c[s]) for c, s in zip(chances, table.secrets.wide[:, column].tolist(), strict=True)]
         assert beliefs(published, table, column)[1].tolist() == pytest.approx(own)
         assert likeliest(published, table, column).tolist() == pytest.approx(expected)
         for l in (1.5, 2, 3):  # noqa: E741
@@ -317,8 +317,8 @@ def test_releases_hold_and_groups_stay_whole(table, data, kind, strict):
         groups=tuple(tuple(names[j] for j in group) for group in groups), k=2, strict=strict
     )
     beside = [j for group in groups if group[-1] == len(names) - 1 for j in group[:-1]]
-    codes = table.sensitive_codes[:, 0].tolist()
-    keys = [tuple(row) for row in table.codes[:, beside].tolist()]
+    codes = table.secrets.wide[:, 0].tolist()
+    keys = [tuple(row) for row in table.quasi.wide[:, beside].tolist()]
     rule = model.by_classes if kind == "slicing" else model
     whole = [
         plain_rule(rule, [c for c, k in zip(codes, keys, strict=True) if k == key], codes, None)
@@ -333,7 +333,7 @@ def test_releases_hold_and_groups_stay_whole(table, data, kind, strict):
     evidence = Evidence.of_release(table, release)
     assert model.verify(evidence).holds
     assert np.bincount(release.layout.bucket_of).min() >= 2
-    truth = np.column_stack([table.codes, table.sensitive_codes])
+    truth = np.column_stack([table.quasi.wide, table.secrets.wide])
     cells = np.column_stack([truth[release.layout.shown_from[:, j], j] for j in range(len(names))])
     for bucket in set(release.layout.bucket_of.tolist()):
         inside = release.layout.bucket_of == bucket
@@ -346,7 +346,7 @@ def test_releases_hold_and_groups_stay_whole(table, data, kind, strict):
     if strict:
         # Nobody fits two buckets: some column has no value in both.
         values = [
-            table.codes[release.layout.bucket_of == bucket]
+            table.quasi.wide[release.layout.bucket_of == bucket]
             for bucket in sorted(set(release.layout.bucket_of.tolist()))
         ]
         for one, other in combinations(values, 2):

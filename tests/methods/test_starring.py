@@ -39,14 +39,14 @@ def test_classes_with_suppressed_cells_satisfy_the_models_and_lose_no_more(case)
     kept = np.flatnonzero(made.region_of >= 0)
     assert table.rows - len(kept) <= requirements.suppressible(table.rows)
     region = made.region_of[kept]
-    codes = table.codes[kept]
+    codes = table.quasi.wide[kept]
     assert ((made.low[region] <= codes) & (codes <= made.high[region])).all()
     # What reads alike is one class, whatever regions the method made.
     _, number = np.unique(np.hstack([made.low, made.high])[region], axis=0, return_inverse=True)
     number = number.ravel().astype(np.int32)
     if len(kept):
         rest = table.sensitive, table.sensitive_counts
-        groups = group(number, int(number.max()) + 1, table.sensitive_codes[kept], *rest)
+        groups = group(number, int(number.max()) + 1, table.secrets.wide[kept], *rest)
         assert requirements.satisfied(groups).all()
     if usual is not None:
         assert loss_of(table, requirements, made) <= loss_of(table, requirements, usual) + 1e-9

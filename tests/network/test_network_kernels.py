@@ -18,6 +18,7 @@ from shoal.network.graph import network_from_pairs
 from shoal.support.run import Run
 from tests import oracles
 from tests.strategies import tables
+from tests.tables import with_changes
 
 
 @st.composite
@@ -40,7 +41,9 @@ def test_growing(data):
         if not first.hierarchy.free and first.hierarchy.height > 1:
             limited = first.hierarchy.limited(first.hierarchy.height - 1)
             if limited.leaves.equals(first.hierarchy.leaves):
-                table = replace(table, attributes=(replace(first, hierarchy=limited), *table.attributes[1:]))
+                table = with_changes(
+                    table, attributes=(replace(first, hierarchy=limited), *table.attributes[1:])
+                )
     models = [KAnonymity(k=data.draw(st.integers(2, 4)))]
     if data.draw(st.booleans()):
         models.append(PSensitive(p=data.draw(st.integers(2, 3))))

@@ -424,7 +424,7 @@ def test_a_release_that_satisfies_the_policy_may_fall_to_an_attack():
     table = encode_with_population(shoal.io.read(rows), made)
     found, release = run_trial(table, Task(made, tuple(planned_attacks(made)), keep=True))
     low, high = release.low[release.region_of], release.high[release.region_of]
-    codes = np.asarray(table.codes)[:, None, :]
+    codes = np.asarray(table.quasi.wide)[:, None, :]
     fitting = ((codes >= low) & (codes <= high)).all(axis=2).sum(axis=1)
     assert (fitting < 3).any()
     assert found.attacks[0].at_risk == int((fitting < 3).sum())

@@ -183,7 +183,7 @@ def test_a_release_that_fails_is_refused(monkeypatch):
 def _everyone_alone(table):
     import numpy as np
 
-    return np.arange(table.rows, dtype=np.int32), table.codes.copy(), table.codes.copy()
+    return np.arange(table.rows, dtype=np.int32), table.quasi.wide.copy(), table.quasi.wide.copy()
 
 
 def test_audit_agrees_with_what_was_made():

@@ -9,6 +9,7 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shoal.io.sheet import Sheet
 from shoal.release import Release, closures
 from shoal.release.layout import ProposedBuckets
 from shoal.release.read_published import read_published
@@ -34,7 +35,7 @@ def read_back(table, rendered):
         rendered.rows,
         table.attributes,
         table.sensitive,
-        table.sensitive_codes[rendered.owner],
+        table.secrets.wide[rendered.owner],
         suppressed=table.rows - len(rendered.owner),
         bucket=rendered.bucket,
     )
@@ -51,7 +52,7 @@ def test_reading_back_gives_the_ranges_that_were_proposed(case):
         region, seen = release.region_of[owner], published.class_of[row]
         for j, attribute in enumerate(table.attributes):
             low, high = release.low[region, j], release.high[region, j]
-            codes = table.codes[rendered.owner, j]
+            codes = table.quasi.wide[rendered.owner, j]
             if attribute.hierarchy.free and low < high and low <= codes.min() < codes.max() <= high:
                 # What covers all published values is called like the whole domain.
                 low, high = 0, attribute.hierarchy.size - 1
@@ -74,7 +75,7 @@ def test_every_cell_covers_its_own_value_and_sensitive_values_stay(case):
     table, release = case
     rendered = render(table, release)
     published, _ = read_back(table, rendered)
-    own = table.codes[rendered.owner]
+    own = table.quasi.wide[rendered.owner]
     assert (published.low[published.class_of] <= own).all()
     assert (own <= published.high[published.class_of]).all()
     for attribute in table.sensitive:
@@ -90,7 +91,7 @@ def test_names_have_an_order_exactly_if_their_ranges_are_apart(case):
         column = rendered.rows[attribute.name]
         if not isinstance(column.dtype, pl.Enum | pl.Categorical):
             continue
-        hierarchy, codes = attribute.hierarchy, table.codes[rendered.owner, j]
+        hierarchy, codes = attribute.hierarchy, table.quasi.wide[rendered.owner, j]
         seen = np.isin(np.arange(hierarchy.size), codes)
         named = {}
         for low, high in zip(release.low[:, j], release.high[:, j], strict=True):
@@ -119,7 +120,7 @@ def test_permuted_cells_show_the_value_of_their_source(table, random):
     rendered = render(table, release)
     assert rendered.bucket == "bucket"
     for j, attribute in enumerate((*table.attributes, *table.sensitive)):
-        codes = (table.codes if j < len(table.attributes) else table.sensitive_codes)[
+        codes = (table.quasi.wide if j < len(table.attributes) else table.secrets.wide)[
             :, j if j < len(table.attributes) else j - len(table.attributes)
         ]
         expected = attribute.hierarchy.leaves.gather(codes[shown_from[:, j]])
@@ -131,7 +132,7 @@ def test_permuted_cells_show_the_value_of_their_source(table, random):
 def test_shuffling_keeps_the_rows_with_their_owners_and_changes_their_order():
     rows = pl.DataFrame({"a": range(1000), "b": [row % 100 for row in range(1000)]})
     second = pl.DataFrame({"b": range(100), "c": range(100)})
-    mixed = shuffled(Rendered(rows, np.arange(1000, 2000), "b", second), np.random.default_rng(1))
+    mixed = shuffled(Rendered(Sheet.of(rows), np.arange(1000, 2000), "b", second), np.random.default_rng(1))
     assert mixed.rows["a"].to_list() != rows["a"].to_list()
     assert sorted(mixed.rows["a"]) == rows["a"].to_list()
     assert mixed.owner.tolist() == [1000 + value for value in mixed.rows["a"]]

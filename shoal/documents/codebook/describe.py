@@ -64,7 +64,7 @@ def listed_only(table: CodedTable, owner: IntVector, policy: Policy) -> list[str
     for j, attribute in enumerate(table.attributes):
         if not suppressed.any() or not parsed(policy.columns[attribute.name].hierarchy).knows_domain:
             continue
-        shown = np.bincount(table.column(j)[owner], minlength=attribute.hierarchy.size)
+        shown = np.bincount(table.quasi.narrow[j][owner], minlength=attribute.hierarchy.size)
         hidden = int(((table.value_counts[j] > 0) & (shown == 0)).sum())
         if hidden:
             notes.append(

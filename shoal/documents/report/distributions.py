@@ -86,9 +86,9 @@ class Spread(Brief):
         """Return the bin of each row of the original."""
         quasi = len(self.original.attributes)
         codes = (
-            self.original.codes[:, column]
+            self.original.quasi.wide[:, column]
             if column < quasi
-            else self.original.sensitive_codes[:, column - quasi]
+            else self.original.secrets.wide[:, column - quasi]
         )
         return self.bins[column].bin_of[codes].astype(np.int64)
 
@@ -152,11 +152,11 @@ def correlations(original: CodedTable, published: Published) -> list[tuple[str, 
             low, high = published.low[:, j], published.high[:, j] + 1
             with np.errstate(invalid="ignore"):
                 middle = (upto[high] - upto[low]) / (there[high] - there[low])
-            found.append((attribute.name, at[original.codes[:, j]], middle[published.class_of]))
+            found.append((attribute.name, at[original.quasi.wide[:, j]], middle[published.class_of]))
     for j, attribute in enumerate(original.sensitive):
         at = attribute.hierarchy.positions
         if at is not None:
-            own, shown = original.sensitive_codes[:, j], published.sensitive_codes[:, j]
+            own, shown = original.secrets.wide[:, j], published.sensitive_codes[:, j]
             found.append((attribute.name, at[own], at[shown]))
     return [
         (a[0], b[0], spearman(a[1], b[1]), spearman(a[2], b[2]))

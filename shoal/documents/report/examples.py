@@ -67,7 +67,7 @@ def examples(subject: Subject) -> Section | None:
 
 def _covered(subject: Subject, place: int) -> IntVector | None:
     """Return the rows of the original that the cells of a published row cover; None if its cells cannot be read."""
-    published, codes = subject.published, subject.table.codes
+    published, codes = subject.published, subject.table.quasi.wide
     if published.low is None or published.high is None or published.sets is not None:
         return None
     own = published.class_of[place]
@@ -86,7 +86,7 @@ def _original(subject: Subject, row: int, columns: Sequence[str]) -> list[str]:
     for name in columns:
         if name in quasi:
             attribute = table.attributes[quasi[name]]
-            cells.append(label(attribute.hierarchy.values(table.codes[row : row + 1, quasi[name]])[0]))
+            cells.append(label(attribute.hierarchy.values(table.quasi.wide[row : row + 1, quasi[name]])[0]))
         else:
             cells.append(label(_value(table.kept[name], row)))
     return cells

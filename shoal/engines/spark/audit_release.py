@@ -17,6 +17,7 @@ from shoal.engines.spark.spark_sources import Source, read
 from shoal.engines.spark.unsupported import LOCAL, judging_problems
 from shoal.engines.spark.verify_release import Judged, Reading, verified
 from shoal.errors import DataError, PolicyError, Problem
+from shoal.io.sheet import Sheet
 from shoal.judging.measures.evaluate import unmeasured
 from shoal.policy import Policy
 from shoal.release.bounds import bounds_among
@@ -153,7 +154,7 @@ def _case(
         k=requirements.k,
         policy=policy,
         requirements=requirements,
-        rows=no_rows(columns),
+        sheet=Sheet.of(no_rows(columns)),
         judged=found.verdicts,
         counted=table is not None,
     )

@@ -44,7 +44,7 @@ class Router(Brief):
     def start(cls, table: Counted, good: Any) -> Router:
         """Begin with the blocks that satisfy the requirements, each one box."""
         limited = limited_columns(table)
-        keys = block_keys(limited, table.codes)[np.flatnonzero(good)]
+        keys = block_keys(limited, table.quasi.wide)[np.flatnonzero(good)]
         keys = np.sort(keys)
         return cls(limited, keys, [CutTree() for _ in keys])
 
@@ -126,7 +126,7 @@ def cut_into_boxes(
     router = Router.start(table, good)
     losses = losses_of(table, requirements.measure)
     groups = table.blocks
-    order = np.argsort(block_keys(router.limited, table.codes)[np.flatnonzero(good)], kind="stable")
+    order = np.argsort(block_keys(router.limited, table.quasi.wide)[np.flatnonzero(good)], kind="stable")
     # Nodes are named by their block and their place in its tree, because trees grow.
     sizes = {(b, 0): int(rows) for b, rows in enumerate(groups.rows[good][order])}
     closed: dict[tuple[int, int], tuple[list[int], list[int]]] = {}

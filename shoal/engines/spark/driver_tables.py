@@ -28,10 +28,6 @@ class Counted(CodedTable):
     rows_known: ClassVar[bool] = False
     total: int = 0
     """How many rows the table has."""
-    counts: tuple[LongVector, ...] = ()
-    """How often each code occurs, per quasi-identifier."""
-    secrets: tuple[LongVector, ...] = ()
-    """The same per sensitive column."""
     block_groups: Groups | None = None
     """The blocks as groups; None: there is one block, the whole table."""
 
@@ -41,24 +37,14 @@ class Counted(CodedTable):
         return self.total
 
     @property
-    def value_counts(self) -> tuple[LongVector, ...]:
-        """How often each code occurs, per quasi-identifier."""
-        return self.counts
-
-    @property
-    def sensitive_counts(self) -> tuple[LongVector, ...]:
-        """How often each code occurs, per sensitive column."""
-        return self.secrets
-
-    @property
     def block_of(self) -> IntVector:
         """Known row -> block."""
-        return np.arange(len(self.codes), dtype=np.int32)
+        return np.arange(self.quasi.rows, dtype=np.int32)
 
     def _grouped_blocks(self) -> Groups:
         if self.block_groups is not None:
             return self.block_groups
-        return self.as_groups(np.array([self.total], np.int64), [count[None, :] for count in self.secrets])
+        return self.as_groups(np.array([self.total], np.int64), [count[None, :] for count in self.totals])
 
     def as_groups(self, sizes: LongVector, histograms: list[Any]) -> Groups:
         """Make groups from their sizes and dense histograms, ``[groups, codes]`` per sensitive column."""
@@ -67,7 +53,7 @@ class Counted(CodedTable):
             group, value = np.nonzero(counts)
             start = np.concatenate(([0], np.cumsum(np.bincount(group, minlength=len(sizes)))))
             found.append(Histograms(start.astype(np.int64), value.astype(np.int32), counts[group, value]))
-        return Groups(sizes, tuple(found), self.secrets, self.sensitive)
+        return Groups(sizes, tuple(found), self.totals, self.sensitive)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -86,7 +72,7 @@ class Weighted(Counted):
         """Combination -> block."""
         from shoal.kernels.grouping import distinct
 
-        tops = [a.hierarchy.blocks[self.codes[:, j]] for j, a in enumerate(self.attributes)]
+        tops = [a.hierarchy.blocks[own] for a, own in zip(self.attributes, self.quasi.narrow, strict=True)]
         number: IntVector = distinct(np.asfortranarray(np.stack(tops, axis=1)))[0]
         return number
 
@@ -95,14 +81,14 @@ class Weighted(Counted):
 
         number = self.block_of
         count = int(number.max(initial=0)) + 1
-        return group(number, count, self.sensitive_codes, self.sensitive, self.secrets, self.many)
+        return group(number, count, self.secrets.wide, self.sensitive, self.totals, self.many)
 
     @property
     def unique(self) -> int:
         """How many rows are alone with their quasi-identifiers."""
         from shoal.kernels.grouping import distinct
 
-        number, first = distinct(self.codes)
+        number, first = distinct(self.quasi.wide)
         rows = np.bincount(number, weights=self.many, minlength=len(first))
         return int(np.count_nonzero(rows == 1))
 

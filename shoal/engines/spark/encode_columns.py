@@ -13,6 +13,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 
 from shoal.coding import Attribute
 from shoal.coding.column_plan import AS_THEY_ARE, ColumnPlan
+from shoal.coding.columns import Columns, Kept
 from shoal.coding.encode import check_bounds
 from shoal.coding.hierarchy import Hierarchy, build
 from shoal.coding.hierarchy.kinds import parsed
@@ -108,16 +109,12 @@ def coded(session: SparkSession, source: Source, plans: Sequence[ColumnPlan]) ->
     whole = int(found[quasi[0]][2].sum()) if quasi else 0  # type: ignore[union-attr]
     kept_names = tuple(source.columns[i] for i in kept)
     table = Counted(
-        attributes=tuple(attribute for attribute, _ in attributes),
-        codes=np.zeros((1, len(quasi)), np.int32, order="F"),
-        sensitive=tuple(attribute for attribute, _ in secrets),
-        sensitive_codes=np.zeros((1, len(sensitive)), np.int32, order="F"),
-        kept=no_rows(list(kept_names)),
-        columns=columns,
+        _counted_columns(attributes),
+        _counted_columns(secrets),
+        Kept.of(no_rows(list(kept_names))),
+        columns,
         dropped=tuple(name for name in source.columns if name not in columns),
         total=whole,
-        counts=tuple(counts for _, counts in attributes),
-        secrets=tuple(counts for _, counts in secrets),
     )
     shared = session.sparkContext.broadcast(
         (
@@ -154,6 +151,12 @@ def _attribute(
     assert counts is not None
     bounds = parsed(plan.hierarchy) if plan.show is not None else None
     return Attribute(plan.name, hierarchy, plan.weight, bounds), counts
+
+
+def _counted_columns(found: Sequence[tuple[Attribute, LongVector]]) -> Columns:
+    """Return columns of which a single row is known, and how often each code occurs."""
+    attributes, counts = tuple(own for own, _ in found), tuple(own for _, own in found)
+    return Columns.of(attributes, np.zeros((1, len(found)), np.int32, order="F"), counts)
 
 
 def coded_column(

@@ -12,6 +12,7 @@ import polars as pl
 import pyarrow as pa  # type: ignore[import-untyped]
 
 from shoal.coding import Attribute, CodedTable
+from shoal.coding.columns import Columns, Kept
 from shoal.coding.table import Whole
 from shoal.engines.spark.count_boxes import Boxes, Router
 from shoal.engines.spark.render_rows import hashable
@@ -43,8 +44,10 @@ class Work(Brief):
 
     attributes: tuple[Attribute, ...]
     sensitive: tuple[Attribute, ...]
+    counts: tuple[LongVector, ...]
+    """How often each code occurs, per quasi-identifier: losses of a part compare with it."""
     whole: Whole
-    """What losses and models compare a part with."""
+    """What models compare a part with."""
     method: Method
     requirements: Requirements
     suppressible: float
@@ -73,10 +76,12 @@ def finished(
     from pyspark.sql import functions as F
 
     seed = int(run.random.integers(2**62))
-    compared = Whole(table.counts, table.secrets, table.rows)
+    compared = Whole(table.sensitive_counts, table.rows)
     kept = sum(boxes.sizes.values())
     left = max(requirements.suppressible(table.rows) - (table.rows - kept), 0) / kept
-    work = Work(table.attributes, table.sensitive, compared, method, requirements, left, seed)
+    work = Work(
+        table.attributes, table.sensitive, table.value_counts, compared, method, requirements, left, seed
+    )
     shared = session.sparkContext.broadcast((work, boxes.closed))
     schema = _with_part(_schema(frame, len(table.attributes)))
     small = _routed(session, frame, boxes.router, parts)
@@ -171,11 +176,9 @@ def _cells(rows: pa.Table, work: Work) -> tuple[IntMatrix, IntMatrix, Any, Any]:
     codes, values = codes_of(rows, "c"), codes_of(rows, "s")
     order = _stable(codes, values, rows.column("order").to_numpy())
     part = CodedTable(
-        work.attributes,
-        np.asfortranarray(codes[order]),
-        work.sensitive,
-        np.asfortranarray(values[order]),
-        pl.DataFrame(),
+        Columns.of(work.attributes, np.asfortranarray(codes[order]), work.counts),
+        Columns.of(work.sensitive, np.asfortranarray(values[order])),
+        Kept(),
         tuple(attribute.name for attribute in work.attributes),
         of_whole=work.whole,
     )
@@ -188,7 +191,7 @@ def _cells(rows: pa.Table, work: Work) -> tuple[IntMatrix, IntMatrix, Any, Any]:
     region = release.region_of[place]
     kept = None if (region >= 0).all() else region >= 0
     shown = region if kept is None else region[kept]
-    lone = _lone(part.codes)[place]
+    lone = _lone(part.quasi.wide)[place]
     return release.low[shown], release.high[shown], lone if kept is None else lone[kept], kept
 
 
@@ -244,7 +247,7 @@ def mapped(session: SparkSession, frame: DataFrame, table: Counted, release: Rel
     out = release.region_of < 0
     dropped = None
     if out.any():
-        tuples = np.stack([low[table.codes[out, j]] for j, (low, _) in enumerate(looked)], axis=1)
+        tuples = np.stack([low[table.quasi.wide[out, j]] for j, (low, _) in enumerate(looked)], axis=1)
         dropped = pl.DataFrame({f"l{j}": tuples[:, j] for j in range(tuples.shape[1])}).unique()
     shared = session.sparkContext.broadcast((looked, dropped))
     return frame.mapInArrow(lambda batches: _map(batches, shared.value), _schema(frame, len(looked)))

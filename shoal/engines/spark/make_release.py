@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from shoal.coding.column_plan import bound_names
+from shoal.coding.columns import Columns
 from shoal.engines.spark import is_spark_frame
 from shoal.engines.spark.catalog_tables import Table
 from shoal.engines.spark.count_boxes import block_keys, cut_into_boxes, limited_columns
@@ -28,6 +29,7 @@ from shoal.engines.spark.unsupported import check_possible
 from shoal.engines.spark.verify_release import Reading, verified
 from shoal.errors import DataError, EngineError, LimitError, OutputError
 from shoal.io import Frame
+from shoal.io.sheet import Sheet
 from shoal.judging.measures import MEASURES, CellMeasure
 from shoal.judging.models.feasibility import left_out
 from shoal.methods.full_domain.full_domain import FullDomain
@@ -212,7 +214,9 @@ def _with_blocks(session: SparkSession, table: Coded) -> Coded:
         own_counts[at, counted.column(f"s{s}").to_numpy()] = counted.column("count").to_numpy()
         histograms.append(own_counts)
     sizes = found.column("count").to_numpy().astype(np.int64)[order]
-    with_codes = replace(own, codes=np.asfortranarray(codes[order]))
+    with_codes = replace(
+        own, quasi=Columns.of(own.attributes, np.asfortranarray(codes[order]), own.value_counts)
+    )
     groups = with_codes.as_groups(sizes, histograms)
     return replace(table, table=replace(with_codes, block_groups=groups))
 
@@ -268,8 +272,8 @@ class _Work:
         own = self.table
         self.table = Weighted(
             **{one.name: getattr(own, one.name) for one in fields(Counted) if one.name not in _REPLACED},
-            codes=np.asfortranarray(codes_of(found, "c")),
-            sensitive_codes=np.asfortranarray(secrets),
+            quasi=Columns.of(own.attributes, np.asfortranarray(codes_of(found, "c")), own.value_counts),
+            secrets=Columns.of(own.sensitive, np.asfortranarray(secrets), own.sensitive_counts),
             many=many,
         )
         self.lone = self.table.unique
@@ -367,14 +371,14 @@ class _Work:
             k=self.requirements.k,
             policy=self.policy,
             requirements=self.requirements,
-            rows=no_rows(list(columns)),
+            sheet=Sheet.of(no_rows(list(columns))),
             release=release,
             judged=found.verdicts,
             unique_before=self.lone / max(table.rows, 1),
         )
 
 
-_REPLACED = ("codes", "sensitive_codes")
+_REPLACED = ("quasi", "secrets")
 
 
 def _frame(source: Source, table: Coded) -> Frame:

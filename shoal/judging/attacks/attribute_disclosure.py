@@ -90,7 +90,7 @@ class AttributeDisclosure(Attack):
             run.progress("believe", j / len(original.sensitive))
             nodes = self.protected[j] if j < len(self.protected) else ()
             strong = strong_values(attribute.hierarchy, tuple(nodes))
-            label_of = np.ascontiguousarray(strong[original.sensitive_codes[:, j]])
+            label_of = np.ascontiguousarray(strong[original.secrets.wide[:, j]])
             top, own = _after(evidence, j, strong, label_of)
             top_before = _before(original, label_of)
             limit = self.thresholds[j] if j < len(self.thresholds) else self.threshold
@@ -100,7 +100,7 @@ class AttributeDisclosure(Attack):
                 exposed, exposed_before = _at_risk(worst, 1.0), _at_risk(worst_before, 1.0)
                 if limit < 1:
                     single = strong_values(attribute.hierarchy, ())
-                    own_label = np.ascontiguousarray(single[original.sensitive_codes[:, j]])
+                    own_label = np.ascontiguousarray(single[original.secrets.wide[:, j]])
                     exposed |= _at_risk(known.worst(_after(evidence, j, single, own_label)[0]), limit)
                     exposed_before |= _at_risk(known.worst(_before(original, own_label)), limit)
             columns[attribute.name] = {
@@ -180,7 +180,7 @@ def _before(original: CodedTable, label_of: IntVector) -> FloatVector:
     from shoal.kernels.diversity import top_counts
     from shoal.kernels.grouping import distinct, histograms
 
-    point_of, first = distinct(original.codes)
+    point_of, first = distinct(original.quasi.wide)
     if original.person is not None:
         if original.followed:
             point_of = same_rows(point_of, original.person)[original.person]

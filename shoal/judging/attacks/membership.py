@@ -185,10 +185,10 @@ def _indicators(
     product, matching = found.indicators.product, found.indicators.matching
     known = ~np.isnan(found.chance)
     off = np.abs(product - found.chance)[known]
-    number, _ = _distinct(np.concatenate([population, original.codes]))
+    number, _ = _distinct(np.concatenate([population, original.quasi.wide]))
     theirs = np.isin(number[: len(population)], number[len(population) :])
     fakes = ~theirs & (matching > 0)
-    _, first = _distinct(original.codes)
+    _, first = _distinct(original.quasi.wide)
     return {
         "indicators": {
             "product_formula": {
@@ -215,7 +215,7 @@ def _distinct(codes: IntMatrix) -> tuple[IntVector, LongVector]:
 
 def _places(table: CodedTable, population: IntMatrix) -> LongVector:
     """Return for each row a person of the population with the same values: their probability is the same."""
-    number, first = _distinct(np.concatenate([population, table.codes]))
+    number, first = _distinct(np.concatenate([population, table.quasi.wide]))
     somebody = np.full(len(first), -1, np.int64)
     somebody[number[: len(population)]] = np.arange(len(population))
     found: LongVector = somebody[number[len(population) :]]

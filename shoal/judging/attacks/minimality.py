@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from shoal.coding import CodedTable
+from shoal.coding.columns import Columns
 from shoal.errors import DataError, PolicyError, Problem
 from shoal.judging.attacks.attack_base import Attack, Exposure, Options, Setting
 from shoal.judging.attacks.possible_releases import arrangements, outcomes, shown
@@ -101,7 +102,7 @@ class Minimality(Attack):
             raise DataError("this attack must know the method and what it was asked for")
         if not original.sensitive:
             raise DataError("the release has no sensitive column, so nothing can be disclosed")
-        values, label_of = np.unique(original.sensitive_codes, axis=0, return_inverse=True)
+        values, label_of = np.unique(original.secrets.wide, axis=0, return_inverse=True)
         labels = label_of.reshape(-1).astype(np.int32)
         rerun = _Rerun(original, values, self.method, self.requirements, run)
         counts = Counter(labels.tolist())
@@ -180,7 +181,9 @@ class _Rerun:
 
     def table_of(self, labels: IntVector) -> CodedTable:
         """Return the table with other sensitive values."""
-        return replace(self.table, sensitive_codes=np.asfortranarray(self.values[labels]))
+        return replace(
+            self.table, secrets=Columns.of(self.table.sensitive, np.asfortranarray(self.values[labels]))
+        )
 
     def releases(self, labels: IntVector) -> dict[Any, float]:
         """Return what the method may publish of a table, and how likely each release is."""

@@ -70,7 +70,7 @@ def shown(evidence: Evidence, labels: IntVector, expected: dict[Key, float]) -> 
         return only
     known = {
         tuple(codes): number
-        for number, codes in enumerate(np.unique(evidence.original.sensitive_codes, axis=0).tolist())
+        for number, codes in enumerate(np.unique(evidence.original.secrets.wide, axis=0).tolist())
     }
     cells = _cells(*published.covered, published.sets)
     own = [known.get(tuple(codes), -1) for codes in published.sensitive_codes.tolist()]

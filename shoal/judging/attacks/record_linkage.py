@@ -73,7 +73,7 @@ class RecordLinkage(Attack):
 
         table, published = evidence.original, evidence.published
         assert evidence.owner is not None
-        person_of, first = distinct(table.codes)
+        person_of, first = distinct(table.quasi.wide)
         if len(first) * published.classes > MOST_PAIRS:
             raise DataError(
                 f"{len(first):,} different people and {published.classes:,} classes are too many pairs to compare: "
@@ -121,12 +121,12 @@ def _placed(table: CodedTable, evidence: Evidence, first: Any) -> tuple[Any, ...
     numbers: list[tuple[Any, Any, Any]] = []
     labels: list[tuple[Any, Any, FloatMatrix]] = []
     for j, attribute in enumerate(table.attributes):
-        tree, codes = attribute.hierarchy, table.column(j)[first].astype(np.int64)
+        tree, codes = attribute.hierarchy, table.quasi.narrow[j][first].astype(np.int64)
         low, high = lows[:, j], highs[:, j]
         there = tree.by_width and tree.positions is not None
         if there and max(int(codes.max(initial=0)), int(high.max(initial=0))) < tree.ordered:
             assert tree.positions is not None
-            own = tree.positions[table.column(j)]
+            own = tree.positions[table.quasi.narrow[j]]
             spread = float(own.std()) or 1.0
             line = tree.positions / spread
             numbers.append((line[codes], line[low], line[high]))

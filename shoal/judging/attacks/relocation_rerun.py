@@ -41,7 +41,7 @@ def rerun_relocation(
     except LimitError:
         again = None
     if again is not None:
-        guess, said = _classes(evidence, again), _relocated(original.codes, again)
+        guess, said = _classes(evidence, again), _relocated(original.quasi.wide, again)
     named = relocated & (guess >= 0) & (guess == truth)
     total, found = int(relocated.sum()), int(named.sum())
     share = found / total if total else 0.0

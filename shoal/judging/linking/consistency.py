@@ -50,7 +50,7 @@ class People(Brief):
         """Return the people of a table, whose columns stay narrow."""
         number, first = table.numbered()
         shown = np.empty((len(first), len(table.attributes)), np.int32)
-        for j, codes in enumerate(table.narrow):
+        for j, codes in enumerate(table.quasi.narrow):
             shown[:, j] = codes[first]
         return cls._planted(number, shown, cls.scales(table.attributes), cls.cuts(table.attributes), None)
 
@@ -219,7 +219,7 @@ def consistency(published: Published, original: CodedTable, owner: IntVector | N
 
     Output-sensitive: O(log people) per class, plus the links. `Evidence.consistency` keeps the graph.
     """
-    people = People.of(original.attributes, original.codes)
+    people = People.of(original.attributes, original.quasi.wide)
     start, links = people.inside(*published.covered)
     if published.sets is not None:
         start, links = within_sets(people, published.sets, start, links, len(original.attributes))

@@ -72,8 +72,8 @@ class Evidence(Brief):
     def of_original(cls, table: CodedTable, told_size: int | None = None) -> Evidence:
         """Take the original for a release in which the quasi-identifiers are published as they are."""
         number, first = table.numbered(as_read=True)
-        shown = np.ascontiguousarray(table.codes[first])
-        raw = Published(table.attributes, table.sensitive, number, table.sensitive_codes, shown, shown)
+        shown = np.ascontiguousarray(table.quasi.wide[first])
+        raw = Published(table.attributes, table.sensitive, number, table.secrets.wide, shown, shown)
         own = np.arange(table.rows, dtype=np.int32)
         return cls(
             raw,
@@ -260,7 +260,7 @@ class Evidence(Brief):
         people = None if table is None else table.population
         if table is None or people is None or published.low is None or published.sets is not None:
             return None
-        return population_sizes(published, replace(table, codes=people))
+        return population_sizes(published, people)
 
     @cached_property
     def risk(self) -> Risk:

@@ -50,7 +50,7 @@ def _values(table: CodedTable, published: Published) -> tuple[IntVector, LongVec
     """Number the combinations of sensitive values of both tables alike."""
     from shoal.kernels.grouping import distinct
 
-    both = np.asfortranarray(np.concatenate([table.sensitive_codes, published.sensitive_codes]))
+    both = np.asfortranarray(np.concatenate([table.secrets.wide, published.sensitive_codes]))
     number = distinct(both)[0] if both.shape[1] else np.zeros(len(both), np.int32)
     return number[: table.rows], number[table.rows :].astype(np.int64)
 

@@ -53,7 +53,7 @@ def newest_issue(evidence: Evidence, earlier: Earlier) -> tuple[Issue, IntMatrix
         strangers=_strangers(earlier),
         unknown=unknown,
     )
-    return made, np.asfortranarray(table.sensitive_codes[:, columns])
+    return made, np.asfortranarray(table.secrets.wide[:, columns])
 
 
 def knows_rows(evidence: Evidence, newest: Issue, earlier: Earlier) -> bool:

@@ -68,10 +68,10 @@ def matched(published: Published, table: CodedTable) -> Owners:
     fitting = np.flatnonzero(class_of >= 0)
     if not np.array_equal(np.bincount(class_of[fitting], minlength=classes), published.sizes):
         return Owners.missing(table, _UNSURE)
-    ours = _alike(class_of[fitting], table.sensitive_codes[fitting])
+    ours = _alike(class_of[fitting], table.secrets.wide[fitting])
     theirs = _alike(published.class_of, published.sensitive_codes)
     same = published.class_of[theirs] == class_of[fitting][ours]
-    same &= (published.sensitive_codes[theirs] == table.sensitive_codes[fitting][ours]).all(axis=1)
+    same &= (published.sensitive_codes[theirs] == table.secrets.wide[fitting][ours]).all(axis=1)
     if not same.all():
         return Owners.missing(table, "sensitive values of the release are not those of the original")
     rows = np.empty(published.rows, np.int64)
@@ -91,7 +91,7 @@ def confirmed(published: Published, table: CodedTable, claimed: IntVector) -> Ow
     if len(np.unique(claimed)) < len(claimed) or not ((claimed >= 0) & (claimed < table.rows)).all():
         return wrong
     low, high = (ends[published.class_of] for ends in published.covered)
-    codes = table.codes[claimed]
+    codes = table.quasi.wide[claimed]
     fitting = bool((low <= codes).all() and (codes <= high).all())
     for j in range(codes.shape[1] if published.sets is not None and fitting else 0):
         assert published.sets is not None
@@ -99,7 +99,7 @@ def confirmed(published: Published, table: CodedTable, claimed: IntVector) -> Ow
         width = table.attributes[j].hierarchy.size
         shown = np.repeat(np.arange(published.classes, dtype=np.int64), np.diff(begins)) * width + values
         fitting &= bool(np.isin(published.class_of.astype(np.int64) * width + codes[:, j], shown).all())
-    if not fitting or not np.array_equal(table.sensitive_codes[claimed], published.sensitive_codes):
+    if not fitting or not np.array_equal(table.secrets.wide[claimed], published.sensitive_codes):
         return wrong
     return Owners.of(table, claimed)
 

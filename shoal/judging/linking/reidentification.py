@@ -17,7 +17,7 @@ import numpy as np
 from shoal.coding import CodedTable
 from shoal.coding.followed_people import crowds
 from shoal.release.published import Published
-from shoal.support.arrays import LongVector
+from shoal.support.arrays import IntMatrix, LongVector
 
 THRESHOLD = 0.2
 """The usual limit for data released to the public: one in five."""
@@ -98,12 +98,12 @@ def unique_share(table: CodedTable) -> float:
             return float(np.count_nonzero(np.bincount(crowd) == 1)) / len(crowd)
         parts = distinct(np.asfortranarray(np.column_stack([number, table.person])))[1]
         return float(np.count_nonzero(np.bincount(number[parts], minlength=len(first)) == 1)) / len(parts)
-    if not table.exact:
+    if not table.quasi.exact:
         return float(np.count_nonzero(table.alike == 1)) / table.rows
     return float(np.count_nonzero(np.bincount(table.numbered(as_read=True)[0]) == 1)) / table.rows
 
 
-def population_sizes(published: Published, population: CodedTable) -> LongVector:
+def population_sizes(published: Published, population: IntMatrix) -> LongVector:
     """Count the people of a population who match each class, at least as many as the class has rows.
 
     The population must be coded by the same hierarchies. Its distinct rows are sorted by the column with the
@@ -114,11 +114,11 @@ def population_sizes(published: Published, population: CodedTable) -> LongVector
     low, high = published.covered
     if published.sets is not None:
         raise ValueError("people can be counted only if cells are ranges of known codes")
-    numbers, first = distinct(population.codes)
+    numbers, first = distinct(population)
     weights = np.bincount(numbers, minlength=len(first)).astype(np.int64)
-    rows = population.codes[first]
+    rows = population[first]
     if not len(rows) or not rows.shape[1]:
-        return np.maximum(published.sizes, population.rows if not rows.shape[1] else 0)
+        return np.maximum(published.sizes, len(population) if not rows.shape[1] else 0)
     lead = int(np.argmax([attribute.hierarchy.size for attribute in published.attributes]))
     order = np.argsort(rows[:, lead], kind="stable")
     rows, weights = np.asfortranarray(rows[order]), weights[order]

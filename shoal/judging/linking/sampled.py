@@ -216,4 +216,4 @@ class Sampled(Brief):
 
 def singled_out(table: CodedTable, largest: int = LARGEST) -> SinglingOut:
     """Return the minimal uniques of a table's quasi-identifiers."""
-    return singling_out(table.narrow, table.rows, largest=largest, person=table.person)
+    return singling_out(table.quasi.narrow, table.rows, largest=largest, person=table.person)

@@ -16,9 +16,9 @@ import numpy as np
 import polars as pl
 
 from shoal.coding import CodedTable
+from shoal.coding.columns import count_codes
 from shoal.coding.hierarchy.distinct_values import is_ordered, parse, text_of
 from shoal.coding.hierarchy.label_parser import locate
-from shoal.coding.table import counted as count_codes
 from shoal.io import factorize
 from shoal.io.coded import Codes
 from shoal.io.sheet import Sheet
@@ -119,7 +119,7 @@ def truth_of(
         # Sensitive values in buckets are never perturbed.
         perturbed = [name for name in perturbed if name not in {a.name for a in original.sensitive}]
     kept = [
-        _Kept(a.name, original.sensitive_column(j), published.sensitive_codes[:, j], a.hierarchy.size)
+        _Kept(a.name, original.secrets.narrow[j], published.sensitive_codes[:, j], a.hierarchy.size)
         for j, a in enumerate(original.sensitive)
         if a.name not in perturbed
     ]
@@ -235,7 +235,7 @@ def _own(
         return False
     low, high = published.covered
     for j in range(len(original.attributes)):
-        own = original.column(j)[owner]
+        own = original.quasi.narrow[j][owner]
         if np.any(own < low[published.class_of, j]) or np.any(own > high[published.class_of, j]):
             return False
     return True
@@ -322,7 +322,7 @@ def _by_search(
 
 def _joint(original: CodedTable, more: Sequence[IntVector]) -> People:
     """Return the distinct original rows, further columns included; the tree splits by these first."""
-    codes = np.column_stack([original.codes, *more]).astype(np.int32, copy=False)
+    codes = np.column_stack([original.quasi.wide, *more]).astype(np.int32, copy=False)
     scale = [*People.scales(original.attributes), *(EXACT for _ in more)]
     cuts = [
         *People.cuts(original.attributes),

@@ -82,8 +82,8 @@ class Split(Brief):
             unseen,
             shown,
             _features(original.attributes, low[class_of], high[class_of]),
-            _features(original.attributes, original.codes[seen], original.codes[seen]),
-            _features(original.attributes, original.codes[unseen], original.codes[unseen]),
+            _features(original.attributes, original.quasi.wide[seen], original.quasi.wide[seen]),
+            _features(original.attributes, original.quasi.wide[unseen], original.quasi.wide[unseen]),
         )
 
 
@@ -166,13 +166,13 @@ class Classification(Measure):
         name = str(target_of(self.target, original))
         for j, attribute in enumerate(original.sensitive):
             if attribute.name == name:
-                known, labels = np.unique(original.sensitive_codes[:, j], return_inverse=True)
+                known, labels = np.unique(original.secrets.wide[:, j], return_inverse=True)
                 # If a method permutes values, the published value may be another row's.
                 shown = np.searchsorted(known, evidence.published.sensitive_codes[:, j]).astype(np.int64)
                 break
         else:
-            if name not in original.kept.columns:
-                hint = did_you_mean(name, [a.name for a in original.sensitive] + original.kept.columns)
+            if name not in original.kept:
+                hint = did_you_mean(name, [a.name for a in original.sensitive] + [*original.kept.columns])
                 raise PolicyError(
                     [Problem("classification.target", f"'{name}' is not a sensitive or plain column", hint)]
                 )

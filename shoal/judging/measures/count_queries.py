@@ -136,7 +136,7 @@ def count_rows(table: CodedTable, queries: list[Query]) -> FloatVector:
     ]
     found = np.zeros(len(queries))
     for begin in range(0, table.rows, CHUNK):
-        codes = table.codes[begin : begin + CHUNK]
+        codes = table.quasi.wide[begin : begin + CHUNK]
         below = [_bitmaps(np.ascontiguousarray(codes[:, j]), ends[j]) for j in columns]
         for i, query in enumerate(places):
             hit = np.full(below[0].shape[1], np.iinfo(np.uint64).max, np.uint64)

@@ -96,7 +96,7 @@ class NonUniformEntropy(Measure):
         total = weights = 0.0
         for j, attribute in enumerate(published.attributes):
             counts = original.value_counts[j]
-            own = original.column(j)[owner]
+            own = original.quasi.narrow[j][owner]
             if published.sets is not None:
                 start, codes = column_sets(published.sets, len(published.attributes), j)
                 prefix = _prefix(counts[codes])

@@ -160,7 +160,7 @@ class CellMeasure(Measure):
             return more
         all_low, all_high = published.covered
         for j, attribute in enumerate(published.attributes):
-            own = table.column(j)[owner].astype(np.int32)
+            own = table.quasi.narrow[j][owner].astype(np.int32)
             low, high = all_low[published.class_of, j], all_high[published.class_of, j]
             false = (own < low) | (own > high)
             if not false.any():

@@ -131,8 +131,8 @@ def _numbers(table: CodedTable, name: str) -> FloatVector | None:
     for j, attribute in enumerate(table.sensitive):
         if attribute.name == name:
             line = attribute.hierarchy.positions if attribute.hierarchy.by_width else None
-            return None if line is None else line[table.sensitive_column(j)].astype(np.float64)
-    if name not in table.kept.columns or not table.kept[name].dtype.is_numeric():
+            return None if line is None else line[table.secrets.narrow[j]].astype(np.float64)
+    if name not in table.kept or not table.kept[name].dtype.is_numeric():
         return None
     return _floats(table.kept[name])
 

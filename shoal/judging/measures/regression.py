@@ -242,16 +242,16 @@ def _column(evidence: Evidence, name: str) -> _Column | str:
     for j, attribute in enumerate(table.attributes):
         if attribute.name == name:
             cells = Spread(published).columns[j]
-            codes = table.column(j).astype(np.int64)
+            codes = table.quasi.narrow[j].astype(np.int64)
             return _coded(attribute, codes, cells.place[:-1][published.class_of], cells)
     for j, attribute in enumerate(table.sensitive):
         if attribute.name == name:
             why = records_unknown(evidence)
             if why is not None:
                 return why
-            codes = table.sensitive_column(j).astype(np.int64)
+            codes = table.secrets.narrow[j].astype(np.int64)
             return _coded(attribute, codes, published.sensitive_codes[:, j].astype(np.int64))
-    if name not in table.kept_columns:
+    if name not in table.kept:
         return f"the column {name} is not published"
     shown, original = evidence.kept_column(name), table.kept[name]
     if shown is None:

@@ -130,7 +130,7 @@ class Spread:
         from shoal.kernels.grouping import distinct
 
         columns = (*table.attributes, *table.sensitive)
-        codes = np.column_stack([table.codes, table.sensitive_codes]).astype(np.int32)
+        codes = np.column_stack([table.quasi.wide, table.secrets.wide]).astype(np.int32)
         number, first = distinct(np.asfortranarray(codes))
         found = cls.__new__(cls)
         found.rows = np.bincount(number, minlength=len(first)).astype(np.float64)

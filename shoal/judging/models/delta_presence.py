@@ -144,7 +144,7 @@ def _untrue(evidence: Evidence) -> int:
         return 0
     if published.in_buckets:
         return 0  # Shuffled cells of a row do not belong together anyway.
-    true = original.codes[owner]
+    true = original.quasi.wide[owner]
     low, high = published.low[published.class_of], published.high[published.class_of]
     return int(((true < low) | (true > high)).any(axis=1).sum())
 

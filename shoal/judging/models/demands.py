@@ -89,7 +89,7 @@ def demands_of(table: CodedTable, requirements: Requirements) -> Demands:
 
 def _demands(table: CodedTable, model: Model) -> list[Demand]:
     def own(column: int) -> tuple[str, IntVector]:
-        return table.sensitive[column].name, table.sensitive_codes[:, column]
+        return table.sensitive[column].name, table.secrets.wide[:, column]
 
     if isinstance(model, PSensitive):
         columns = range(len(table.sensitive)) if model.column is None else [model.column]

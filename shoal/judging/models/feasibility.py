@@ -201,7 +201,7 @@ def _block_name(table: CodedTable, row: int) -> str:
     for index, attribute in enumerate(table.attributes):
         hierarchy = attribute.hierarchy
         if _parts(attribute):
-            code = table.codes[row : row + 1, index]
+            code = table.quasi.wide[row : row + 1, index]
             node = hierarchy.names(hierarchy.low[-1, code], hierarchy.high[-1, code], hierarchy.height)[0]
             names.append(f"{attribute.name} = {'null' if node is None else node}")
     return ", ".join(names)

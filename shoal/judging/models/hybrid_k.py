@@ -179,7 +179,7 @@ def _outside(evidence: Evidence) -> list[BoolVector]:
     low, high = published.covered
     found = []
     for j in range(len(published.attributes)):
-        own = original.column(j)[evidence.owner]
+        own = original.quasi.narrow[j][evidence.owner]
         found.append((own < low[published.class_of, j]) | (own > high[published.class_of, j]))
     return found
 
@@ -233,11 +233,11 @@ def expected(evidence: Evidence) -> Expected:
     assert original is not None
     low, high = published.covered
     sizes = np.zeros(published.classes, np.int64)
-    codes = original.codes
+    codes = original.quasi.wide
     if evidence.owner is not None:
         away = untrue_rows(evidence)
         sizes += np.bincount(published.class_of[~away], minlength=published.classes)
-        codes = original.codes[evidence.owner[away]]
+        codes = original.quasi.wide[evidence.owner[away]]
     number_of, first = distinct(codes)
     rows = np.bincount(number_of, minlength=len(first)).astype(np.int64)
     codes = codes[first]

@@ -100,7 +100,7 @@ class InPopulation(GroupModel, Brief):
         assert table.population is not None
         if least < 2:
             return None
-        return cls(least=least, because=because, codes=(table.codes, table.population), table=table)
+        return cls(least=least, because=because, codes=(table.quasi.wide, table.population), table=table)
 
     @property
     def title(self) -> str:
@@ -154,7 +154,7 @@ def smallest_cells(
     low = np.empty((groups, len(table.attributes)), np.int32)
     high = np.empty_like(low)
     for j, attribute in enumerate(table.attributes):
-        codes = np.ascontiguousarray(table.column(j)[rows], np.int32)
+        codes = np.ascontiguousarray(table.quasi.narrow[j][rows], np.int32)
         low[:, j], high[:, j] = attribute.hierarchy.lift(*bounds(codes, group_of.astype(np.int32), groups))
     return low, high
 

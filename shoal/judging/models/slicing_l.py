@@ -116,8 +116,8 @@ def beliefs(
     from shoal.kernels.grouping import distinct
 
     shown = published.covered[0][published.class_of]
-    person_of, first = distinct(original.codes)
-    people = original.codes[first]
+    person_of, first = distinct(original.quasi.wide)
+    people = original.quasi.wide[first]
     together = published.layout.shuffling.groups(shown.shape[1])
     place = published.layout.shuffling.place(column)
     labels = np.arange(published.sensitive[column].hierarchy.size) if label_of is None else label_of
@@ -140,7 +140,7 @@ def beliefs(
     # The group of columns that leaves the fewest buckets comes first.
     order = sorted(range(len(shares)), key=lambda g: _pairs(shares[g], values[g]))
     top, own = np.zeros(len(people)), np.zeros(original.rows)
-    truth = pl.DataFrame({"t": person_of.astype(np.int64), "s": labels[original.sensitive_codes[:, column]]})
+    truth = pl.DataFrame({"t": person_of.astype(np.int64), "s": labels[original.secrets.wide[:, column]]})
     truth = truth.with_row_index("row").sort("t")
     for begin in range(0, len(people), PIECE):
         part = np.arange(begin, min(begin + PIECE, len(people)))
@@ -173,9 +173,9 @@ def beliefs_of_ranges(
     from shoal.judging.membership.presence_chances import ShuffledBuckets
     from shoal.kernels.grouping import distinct
 
-    person_of, first = distinct(original.codes)
+    person_of, first = distinct(original.quasi.wide)
     many = np.bincount(person_of, minlength=len(first)).astype(np.int64)
-    buckets = ShuffledBuckets(published, np.ascontiguousarray(original.codes[first]), many)
+    buckets = ShuffledBuckets(published, np.ascontiguousarray(original.quasi.wide[first]), many)
     shown = label_of[published.sensitive_codes[:, column]]
     weight = np.zeros(len(first))
     who, what, mass = [], [], []
@@ -194,7 +194,7 @@ def beliefs_of_ranges(
     believed = coo_array((chance, (rows_of, columns_of)), shape=size).tocsr()
     safe = np.where(weight > 0, weight, 1.0)
     top = believed.max(axis=1).toarray().ravel() / safe
-    own = np.asarray(believed[person_of, label_of[original.sensitive_codes[:, column]]]).ravel()
+    own = np.asarray(believed[person_of, label_of[original.secrets.wide[:, column]]]).ravel()
     return top[person_of], own / safe[person_of]
 
 

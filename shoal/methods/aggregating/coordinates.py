@@ -72,7 +72,7 @@ def coordinates(table: CodedTable) -> Coordinates:
     weights: list[float] = []
     sizes: list[int] = []
     for j, attribute in enumerate(table.attributes):
-        tree, counts, codes = attribute.hierarchy, table.value_counts[j], table.column(j)
+        tree, counts, codes = attribute.hierarchy, table.value_counts[j], table.quasi.narrow[j]
         levels = [tree.low[level] for level in range(tree.height + 1)]
         if is_number(tree):
             there = known(tree)

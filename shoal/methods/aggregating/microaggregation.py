@@ -129,7 +129,7 @@ class Microaggregation(FalseCells):
             group_of = checked(table, collapse(table, rules.measure), group_of, rules)
         region_of, count = numbered(group_of)
         shown = aggregates(table, region_of, count, self.aggregate)
-        changed = changed_cells(table.codes, region_of, shown, shown)[0]
+        changed = changed_cells(table.quasi.wide, region_of, shown, shown)[0]
         false, cells = int(changed.sum()), table.rows * len(table.attributes)
         self._check_budget(table, requirements, false)
         facts: dict[str, Any] = {
@@ -190,7 +190,7 @@ def aggregates(table: CodedTable, region_of: IntVector, groups: int, show: str) 
     group = region_of[rows].astype(np.int64)
     out = np.empty((groups, len(table.attributes)), np.int32)
     for j, attribute in enumerate(table.attributes):
-        tree, codes = attribute.hierarchy, table.column(j)[rows].astype(np.int64)
+        tree, codes = attribute.hierarchy, table.quasi.narrow[j][rows].astype(np.int64)
         pairs, counts = np.unique(group * tree.size + codes, return_counts=True)
         of, code = pairs // tree.size, pairs % tree.size
         there = known(tree) if is_number(tree) else tree.leaves.is_not_null().to_numpy()

@@ -99,7 +99,7 @@ class Cells(Brief):
     def start(cls, table: CodedTable, requirements: Requirements, k: int) -> Cells:
         """Begin with every row's own values. Rows in blocks of fewer than k are suppressed."""
         kept = of_size(table, k, requirements)[table.block_of]
-        people = People.of(table.attributes, table.codes if kept.all() else table.codes[kept])
+        people = People.of(table.attributes, table.quasi.wide if kept.all() else table.quasi.wide[kept])
         slots = np.concatenate(([0], np.cumsum(people.weight)))
         low = np.repeat(people.codes, people.weight, axis=0)
         changed = np.zeros(len(people.weight), np.int32)

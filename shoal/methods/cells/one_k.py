@@ -29,7 +29,7 @@ def one_k_anonymized(
             "suppressed rows"
         )
     low, high = release.low[release.region_of], release.high[release.region_of]
-    if np.any(table.codes < low) or np.any(table.codes > high):
+    if np.any(table.quasi.wide < low) or np.any(table.quasi.wide > high):
         raise DataError(
             "the release is not a generalization of the table: some cells do not cover their own values"
         )

@@ -261,7 +261,7 @@ def _reordered(table: CodedTable, partition: Partition, order: str, measure: str
             last = attribute.hierarchy.size - 1
             whole = rule.loss(attribute, counts, np.zeros(1, np.int32), np.full(1, last, np.int32))[0]
             units.append(attribute.weight * float(whole) / max(last, 1))
-        rows = rows[nearest_order(table.codes[rows], partition.starts, np.array(units), LOOK)]
+        rows = rows[nearest_order(table.quasi.wide[rows], partition.starts, np.array(units), LOOK)]
     if order == "fold":
         begin, size = (
             np.repeat(partition.starts[:-1], partition.sizes),

@@ -55,11 +55,11 @@ def collapse(table: CodedTable, measure: str) -> Items:
     """Collapse equal rows, and look up what each range loses. O(rows x columns + sum of squared domains)."""
     from shoal.kernels.grouping import distinct
 
-    item_of, first = distinct(table.codes)
+    item_of, first = distinct(table.quasi.wide)
     present = [np.flatnonzero(counts) for counts in table.value_counts]
     kind = np.uint16 if max((len(codes) for codes in present), default=0) <= 1 << 16 else np.int32
     codes = np.empty((len(first), len(table.attributes)), kind)
     for j, own in enumerate(present):
-        codes[:, j] = np.searchsorted(own, table.codes[first, j])
+        codes[:, j] = np.searchsorted(own, table.quasi.wide[first, j])
     losses = losses_of(table, measure, present)
     return Items(codes, item_of, np.bincount(item_of, minlength=len(first)).astype(np.int64), losses)

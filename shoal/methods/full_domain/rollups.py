@@ -72,8 +72,8 @@ class RollUps:
 
         secret = self._lay_out(table, sensitive)
         weights, own = table.weights, len(self.fields)
-        values = [table.sensitive_column(j) for j in range(len(table.sensitive) if counted else 0)]
-        columns = [*table.narrow, *secret, *values]
+        values = [table.secrets.narrow[j] for j in range(len(table.sensitive) if counted else 0)]
+        columns = [*table.quasi.narrow, *secret, *values]
         point_of = None
         if len(weights) > PIECE:
             # Equal rows are many, and packed rows with their buffers take several times the memory of the table.
@@ -108,7 +108,7 @@ class RollUps:
         self._kernels, self.counted = kernels, False
         self.quasi = len(table.attributes)
         self.secrets = len(table.sensitive) if sensitive else 0
-        secret = [table.sensitive_column(j) for j in range(self.secrets)]
+        secret = [table.secrets.narrow[j] for j in range(self.secrets)]
         hierarchies = [a.hierarchy for a in table.attributes]
         hierarchies += [a.hierarchy for a in table.sensitive[: self.secrets]]
         sizes, heights = [h.size for h in hierarchies], [len(h.levels) for h in hierarchies]

@@ -326,12 +326,7 @@ class WideSearch:
 
 def only(table: CodedTable, columns: list[int]) -> CodedTable:
     """Return a table with some of its quasi-identifiers, for a search."""
-    return replace(
-        table,
-        attributes=tuple(table.attributes[j] for j in columns),
-        codes=np.asfortranarray(table.codes[:, columns]),
-        population=None,
-    )
+    return replace(table, quasi=table.quasi.select(columns), population=None)
 
 
 def windows(table: CodedTable, sizes: LongVector, most: int) -> list[list[int]]:

@@ -121,7 +121,7 @@ def _pieces(table: CodedTable, partition: Partition, values: IntVector, least: i
 
 def _values(table: CodedTable, partition: Partition, spread: Spreading) -> IntVector:
     """Return the sensitive values in the order of a partition."""
-    values: IntVector = np.take(table.sensitive_codes[:, spread.column], partition.order)
+    values: IntVector = np.take(table.secrets.wide[:, spread.column], partition.order)
     return values
 
 

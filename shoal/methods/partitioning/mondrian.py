@@ -157,7 +157,7 @@ class _Boxes:
         def pack(start: int) -> None:
             rows = slice(start, min(start + PIECE, self.rows))
             for j in range(len(sizes)):
-                self.codes[rows, j] = table.column(j)[rows if ids is None else ids[rows]]
+                self.codes[rows, j] = table.quasi.narrow[j][rows if ids is None else ids[rows]]
             self.ids[rows, -1] = np.arange(rows.start, rows.stop) if ids is None else ids[rows]
 
         in_threads(pack, range(0, self.rows, PIECE))
@@ -180,7 +180,7 @@ class _Boxes:
         table, starts = self.table, range(0, self.rows, PIECE)
         inside = int(table.value_counts[column][first : last + 1].sum())
         small = 2 * inside <= self.rows
-        codes = table.column(column)
+        codes = table.quasi.narrow[column]
 
         def in_front(start: int) -> NDArray[np.bool_]:
             own = codes[start : start + PIECE]
@@ -197,7 +197,7 @@ class _Boxes:
                 rows = np.flatnonzero(side)
                 to = slice(at, at + len(rows))
                 for j in range(len(table.attributes)):
-                    self.codes[to, j] = table.column(j)[own][rows]
+                    self.codes[to, j] = table.quasi.narrow[j][own][rows]
                 self.ids[to, -1] = rows + start
 
         in_threads(pack, range(len(starts)))

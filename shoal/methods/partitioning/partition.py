@@ -85,7 +85,9 @@ def lexicographic_order(table: CodedTable) -> IntVector:
 
     order = np.arange(table.rows, dtype=np.int32)
     for j in by_domain(table)[::-1]:
-        order = sort_by(np.ascontiguousarray(table.codes[:, j]), table.attributes[j].hierarchy.size, order)
+        order = sort_by(
+            np.ascontiguousarray(table.quasi.wide[:, j]), table.attributes[j].hierarchy.size, order
+        )
     return order
 
 
@@ -113,10 +115,10 @@ def hilbert_order(table: CodedTable) -> IntVector:
     # With more columns than bits, those with the most values are left to the lexicographic order.
     wide, sizes = wide[:BITS], sizes[:BITS]
     bits = max(min(BITS // len(wide), int(max(sizes) - 1).bit_length()), 1)
-    number, first = distinct(table.codes)
+    number, first = distinct(table.quasi.wide)
     places = np.empty((len(first), len(wide)), np.int64)
     for at, (j, size) in enumerate(zip(wide, sizes, strict=True)):
-        places[:, at] = table.codes[first, j].astype(np.int64) * ((1 << bits) - 1) // (size - 1)
+        places[:, at] = table.quasi.wide[first, j].astype(np.int64) * ((1 << bits) - 1) // (size - 1)
     keys = hilbert_keys(places, bits)
     # Distinct rows by key; equal keys in lexicographic order.
     before = np.empty(len(first), np.int64)
@@ -132,7 +134,7 @@ def sorted_codes(table: CodedTable, order: IntVector, columns: list[int] | None 
     chosen = list(range(len(table.attributes))) if columns is None else columns
     codes = np.empty((len(chosen), len(order)), np.int32)
     for at, j in enumerate(chosen):
-        np.take(table.codes[:, j], order, out=codes[at])
+        np.take(table.quasi.wide[:, j], order, out=codes[at])
     return codes
 
 

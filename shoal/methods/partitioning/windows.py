@@ -50,7 +50,7 @@ def windows(table: CodedTable, partition: Partition, widths: LongVector, show: s
     fresh[partition.starts[:-1]] = True
     shown = []
     for j, attribute in enumerate(table.attributes):
-        codes = np.take(table.codes[:, j], partition.order)
+        codes = np.take(table.quasi.wide[:, j], partition.order)
         set_of, begins, values = window_sets(codes, partition.starts, widths, attribute.hierarchy.size)
         number, first = number_lists(begins, values)
         fresh[1:] |= set_of[1:] != set_of[:-1]
@@ -136,7 +136,7 @@ def group_losses(
 
     rule, lost = cell_measure(measure), np.zeros(len(partition.order))
     for j, attribute in enumerate(table.attributes):
-        codes = np.take(table.codes[:, j], partition.order)
+        codes = np.take(table.quasi.wide[:, j], partition.order)
         set_of, begins, values = window_sets(codes, partition.starts, widths, attribute.hierarchy.size)
         counts = table.value_counts[j]
         if show == SETS:

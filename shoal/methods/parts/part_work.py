@@ -25,7 +25,6 @@ from shoal.support.brief import Brief
 from shoal.support.machine.processes import LOST, Child
 from shoal.support.machine.threads import processors
 from shoal.support.run import UNDIVIDED, Progress, Run, silent
-from shoal.support.widening import as_given
 from shoal.support.wording import setting
 
 WORKER = "shoal.methods.parts.part_worker"
@@ -163,7 +162,7 @@ def _give(child: Child, table: CodedTable, tasks: Sequence[Task], waiting: list[
     """Send the next part to a process, and return which one it is."""
     at = waiting.pop()
     part = table.part(tasks[at].rows)
-    narrow = as_given(part, "codes"), as_given(part, "sensitive_codes")
+    narrow = part.rows, part.quasi.narrow, part.secrets.narrow
     child.send((*narrow, part.person, part.units, tasks[at].requirements, tasks[at].words))
     return at
 

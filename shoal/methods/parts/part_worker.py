@@ -21,9 +21,14 @@ def serve(parts: IO[bytes], answers: IO[bytes]) -> None:
     method, skeleton, seed = pickle.load(parts)
     while True:
         try:
-            codes, sensitive_codes, person, units, requirements, words = pickle.load(parts)
+            rows, codes, values, person, units, requirements, words = pickle.load(parts)
         except EOFError:
             return
-        own = {"codes": codes, "sensitive_codes": sensitive_codes, "person": person, "units": units}
-        part = replace(skeleton, **own)
+        part = replace(
+            skeleton,
+            quasi=replace(skeleton.quasi, narrow=codes, rows=rows),
+            secrets=replace(skeleton.secrets, narrow=values, rows=rows),
+            person=person,
+            units=units,
+        )
         say(answer(method, part, requirements, words, seed, seldom(lambda _stage, share: say(float(share)))))

@@ -96,8 +96,8 @@ class Anatomy(Permuting):
         shuffle = each_column if self.permute else only_sensitive
         return Release(
             own_cells(bucket_of),
-            table.codes,
-            table.codes,
+            table.quasi.wide,
+            table.quasi.wide,
             layout=ProposedBuckets(
                 bucket_of,
                 _sensitive_as_one(shuffle(table, bucket_of, run), len(table.attributes)),
@@ -123,7 +123,7 @@ class Anatomy(Permuting):
         """
         wanted = _wanted(requirements)
         column, l = wanted[0][0], max(self.k, *(needed for _, _, needed in wanted))  # noqa: E741
-        codes = table.sensitive_codes[:, column]
+        codes = table.secrets.wide[:, column]
         counts = table.sensitive_counts[column]
         if int(counts.max(initial=0)) * l > table.rows:
             raise LimitError(_uneven(table, column, l), self._by_partitioner(table, requirements))

@@ -25,8 +25,8 @@ def correlations(table: CodedTable, by: str = CORRELATIONS[0]) -> FloatMatrix:
     columns of numbers or dates, and the contingency for other pairs. The square, because for two columns of two values
     each it is the contingency, so both can be compared.
     """
-    codes = [table.codes[:, j] for j in range(len(table.attributes))]
-    codes += [table.sensitive_codes[:, j] for j in range(len(table.sensitive))]
+    codes = [table.quasi.wide[:, j] for j in range(len(table.attributes))]
+    codes += [table.secrets.wide[:, j] for j in range(len(table.sensitive))]
     columns = [_binned(own) for own in codes]
     lines: list[FloatVector | None] = [None] * len(codes)
     if by == "pearson":

@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from shoal.coding import CodedTable
+from shoal.coding.columns import Columns
 from shoal.coding.population import population_of
 from shoal.errors import LimitError, Problem
 from shoal.judging.models.delta_presence import SLACK, DeltaPresence, asked_presence, without_presence
@@ -107,12 +108,11 @@ def _boxes_of_people(table: CodedTable, sizes: tuple[Model, ...], run: Run) -> R
     from shoal.kernels.grouping import distinct
 
     people = population_of(table)
-    everyone = replace(
-        table, codes=people, sensitive=(), sensitive_codes=np.zeros((len(people), 0), np.int32, order="F")
-    )
+    none = Columns((), (), len(people))
+    everyone = replace(table, quasi=Columns.of(table.attributes, people), secrets=none)
     anybody = Requirements(models=(DeltaPresence(low=0.0, high=1.0), *sizes))
     made = MPALM().anonymize(everyone, anybody, run)
-    number, first = distinct(np.asfortranarray(np.concatenate([people, table.codes])))
+    number, first = distinct(np.asfortranarray(np.concatenate([people, table.quasi.wide])))
     box_of = np.empty(len(first), np.int32)
     box_of[number[: len(people)]] = made.region_of
     used, region_of = np.unique(box_of[number[len(people) :]], return_inverse=True)
@@ -132,7 +132,7 @@ class _Buckets:
         number, first = distinct(self.people)
         self.tuples = np.ascontiguousarray(self.people[first])
         self.many = np.bincount(number, minlength=len(first)).astype(np.int64)
-        self.low, self.high = table.codes.copy(), table.codes.copy()
+        self.low, self.high = table.quasi.wide.copy(), table.quasi.wide.copy()
         self.open = set(range(len(made.low)))
         self.tried = self.counted = self.joined = 0
 
@@ -144,7 +144,7 @@ class _Buckets:
             rows = np.flatnonzero(self.bucket_of == bucket)
             low, high = self.box_low[bucket], self.box_high[bucket]
             people = self.people[((self.people >= low) & (self.people <= high)).all(axis=1)]
-            mappings = BucketMappings(self.table, self.table.codes[rows], people, low, high, self.model)
+            mappings = BucketMappings(self.table, self.table.quasi.wide[rows], people, low, high, self.model)
             found = mappings.first_allowed(self.limit)
             self.tried += mappings.tried
             self.counted += mappings.counted
@@ -155,7 +155,9 @@ class _Buckets:
                     f"Choose a larger {setting('method.k', ...)}, looser bounds, or the method mpalm",
                 )
             for j, level in enumerate(found):
-                self.low[rows, j], self.high[rows, j] = mappings.cells(self.table.codes[rows, j], j, level)
+                self.low[rows, j], self.high[rows, j] = mappings.cells(
+                    self.table.quasi.wide[rows, j], j, level
+                )
         self.open.clear()
 
     def join(self, run: Run) -> bool:

@@ -116,7 +116,7 @@ class Permuting(Method):
         asked = [int(m.k) for m in requirements.models if isinstance(m, KAnonymity | KType)]
         if not asked:
             return
-        number, first = distinct(table.codes)
+        number, first = distinct(table.quasi.wide)
         if int(np.bincount(number, minlength=len(first)).min(initial=table.rows)) < max(asked):
             message = (
                 f"{self.name} publishes exact quasi-identifiers, which rows do not share, so k = {max(asked):,} "
@@ -221,8 +221,8 @@ class Bucketization(Permuting):
         bucket_of = self.buckets(table, requirements, run).region_of
         return Release(
             own_cells(bucket_of),
-            table.codes,
-            table.codes,
+            table.quasi.wide,
+            table.quasi.wide,
             layout=ProposedBuckets(
                 bucket_of, only_sensitive(table, bucket_of, run), self.shuffled_together(table)
             ),
@@ -251,8 +251,8 @@ class SliceColumns(Permuting):
         bucket_of = self.buckets(table, requirements, run).region_of
         return Release(
             own_cells(bucket_of),
-            table.codes,
-            table.codes,
+            table.quasi.wide,
+            table.quasi.wide,
             layout=ProposedBuckets(bucket_of, each_column(table, bucket_of, run)),
             facts=facts_of(bucket_of, quasi=SHUFFLED, sensitive=SHUFFLED),
         )

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from shoal.coding import Attribute, CodedTable
+from shoal.coding.columns import Columns
 from shoal.coding.groups import Groups, Histograms
 from shoal.coding.hierarchy import Hierarchy, Level
 from shoal.errors import DataError, LimitError, PolicyError, Problem, did_you_mean
@@ -74,8 +75,8 @@ class Slicing(Permuting):
         names = [attribute.name for attribute in (*table.attributes, *table.sensitive)]
         return Release(
             own_cells(bucket_of),
-            table.codes,
-            table.codes,
+            table.quasi.wide,
+            table.quasi.wide,
             layout=ProposedBuckets(bucket_of, shown_from, _shuffled_as(groups, len(table.attributes))),
             facts=facts_of(
                 bucket_of,
@@ -227,11 +228,11 @@ def _by_linked_values(
     """Add columns with pairs of linked and sensitive values to a table, and return models that read them."""
     from shoal.kernels.grouping import distinct
 
-    part = distinct(np.asfortranarray(table.codes[:, linked]))[0].astype(np.int64)
+    part = distinct(np.asfortranarray(table.quasi.wide[:, linked]))[0].astype(np.int64)
     attributes, codes, part_of, value_of = [], [], [], []
     for j, attribute in enumerate(table.sensitive):
         size = attribute.hierarchy.size
-        pairs, number = np.unique(part * size + table.sensitive_codes[:, j], return_inverse=True)
+        pairs, number = np.unique(part * size + table.secrets.wide[:, j], return_inverse=True)
         attributes.append(Attribute(f"{attribute.name} linked", _unnamed(len(pairs))))
         codes.append(number.astype(np.int32))
         part_of.append((pairs // size).astype(np.int32))
@@ -239,8 +240,7 @@ def _by_linked_values(
     plain = len(table.sensitive)
     extended = replace(
         table,
-        sensitive=(*table.sensitive, *attributes),
-        sensitive_codes=np.asfortranarray(np.column_stack([table.sensitive_codes, *codes])),
+        secrets=Columns((*table.sensitive, *attributes), (*table.secrets.narrow, *codes), table.rows),
     )
     pairs_at = tuple(range(plain, 2 * plain))
     rules = tuple(

@@ -143,7 +143,7 @@ class _Cutting:
         from shoal.kernels.grouping import distinct
 
         # Tuples come first and are distinct, so they keep their numbers.
-        number, _ = distinct(np.asfortranarray(np.concatenate([self.codes, self.table.codes])))
+        number, _ = distinct(np.asfortranarray(np.concatenate([self.codes, self.table.quasi.wide])))
         return number[len(self.codes) :]
 
     def _best_cut(self, box: LongVector) -> list[LongVector] | None:

@@ -151,9 +151,9 @@ class _Search:
         """Return the class of each row of the table, and the first row of each class."""
         from shoal.kernels.grouping import distinct
 
-        mapped = np.empty(self.table.codes.shape, np.int32, order="F")
+        mapped = np.empty(self.table.quasi.wide.shape, np.int32, order="F")
         for j, level in enumerate(levels.tolist()):
-            mapped[:, j] = self.table.attributes[j].hierarchy.low[level][self.table.codes[:, j]]
+            mapped[:, j] = self.table.attributes[j].hierarchy.low[level][self.table.quasi.wide[:, j]]
         return distinct(mapped)
 
     def _others_hold(self, levels: LongVector) -> bool:
@@ -165,7 +165,7 @@ class _Search:
     def _release(self, levels: LongVector) -> Release:
         class_of, first = self._own_classes(levels)
         trees = [attribute.hierarchy for attribute in self.table.attributes]
-        chosen = self.table.codes[first]
+        chosen = self.table.quasi.wide[first]
         low = np.stack(
             [
                 tree.low[level][chosen[:, j]]

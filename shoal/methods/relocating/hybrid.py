@@ -320,7 +320,7 @@ class Search:
         cell_of = group_of
         if done.cells is not None:
             # Rows of one group with the same sensitive values form one cell, numbered as in the moves.
-            own = np.column_stack([group_of, self.table.sensitive_codes]).astype(np.int32)
+            own = np.column_stack([group_of, self.table.secrets.wide]).astype(np.int32)
             cell_of = distinct(np.vstack([done.cells, own]))[0][len(done.cells) :]
         target_of = moved_rows(group_of, cell_of, done.moves, self.run.random)
         good = done.good

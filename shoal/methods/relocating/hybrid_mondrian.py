@@ -194,7 +194,7 @@ def _within(
     begins, ends = np.zeros(room, np.int64), np.zeros(room, np.int64)
     ends[:regions] = np.cumsum(sizes)
     begins[:regions] = ends[:regions] - sizes
-    true = np.ascontiguousarray(table.codes[ids])
+    true = np.ascontiguousarray(table.quasi.wide[ids])
     codes = true.copy()
     noise = np.ones((room, width))
     if allowance.randomized:

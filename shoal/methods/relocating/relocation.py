@@ -252,7 +252,7 @@ def account(
     degrees: int,
 ) -> dict[str, Any]:
     """Return what the private record says about relocation: only counts, never which rows."""
-    counts, rows = changed_cells(table.codes, region_of, low, high)
+    counts, rows = changed_cells(table.quasi.wide, region_of, low, high)
     cells = int(counts.sum())
     return {
         "relocated_rows": rows,

@@ -125,7 +125,7 @@ class _Problem:
         self.table, self.requirements, self.run = table, requirements, run
         self.demands: Demands = demands_of(table, requirements)
         self.losses = losses_of(table, requirements.measure)
-        self.codes = np.ascontiguousarray(table.codes)
+        self.codes = np.ascontiguousarray(table.quasi.wide)
         self.done = 0
         self.improve = False
 

@@ -101,7 +101,7 @@ def digest(table: CodedTable) -> str:
             # Cells are read back by name, so names can change what a release says.
             found.update(json.dumps([str(name) for name in level.names.to_list()]).encode())
 
-    for codes in (table.codes, table.sensitive_codes, table.population, table.person, table.in_order):
+    for codes in (table.quasi.wide, table.secrets.wide, table.population, table.person, table.in_order):
         if codes is not None:
             found.update(str(codes.shape).encode())
             found.update(np.ascontiguousarray(codes).tobytes())

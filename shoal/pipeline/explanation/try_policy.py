@@ -88,8 +88,7 @@ def without_column(table: CodedTable, name: str) -> CodedTable:
     population = table.population
     return replace(
         table,
-        attributes=tuple(table.attributes[j] for j in kept),
-        codes=np.asfortranarray(table.codes[:, kept]),
+        quasi=table.quasi.select(kept),
         columns=tuple(column for column in table.columns if column != name),
         population=None if population is None else np.asfortranarray(population[:, kept]),
     )

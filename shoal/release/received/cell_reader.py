@@ -53,7 +53,7 @@ class CellReader(Brief):
             attributes = tuple(attribute_of(plan) for plan in quasi)
             known, others = [has_domain(plan) for plan in quasi], tuple(policy.columns)
             shown = encode(rows, [plan for plan in plans if plan.role == "sensitive"])
-            sensitive, codes = shown.sensitive, shown.sensitive_codes
+            sensitive, codes = shown.sensitive, shown.secrets.wide
         bounds = {a.name: bounds_among(rows.columns, a.name, others) for a in attributes}
         return cls(rows, attributes, sensitive, codes, tuple(known), bounds, whole - len(rows))
 

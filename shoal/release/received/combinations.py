@@ -46,7 +46,7 @@ class Combinations:
         self.low: IntMatrix = np.column_stack([low[published.class_of], secret]).astype(np.int32)
         self.high: IntMatrix = np.column_stack([high[published.class_of], secret]).astype(np.int32)
         self.exact = np.array_equal(low, high)
-        self.codes: IntMatrix = np.column_stack([table.codes, table.sensitive_codes])[:, :columns]
+        self.codes: IntMatrix = np.column_stack([table.quasi.wide, table.secrets.wide])[:, :columns]
         self.attributes = (*published.attributes, *published.sensitive)
         self.own = np.tile(np.arange(len(self.low)), (columns, 1)).T
         self.random = np.random.default_rng(0)

@@ -12,6 +12,7 @@ import polars as pl
 
 from shoal import io
 from shoal.coding import Attribute, CodedTable
+from shoal.coding.columns import Columns
 from shoal.coding.encode import encode, missing_names
 from shoal.errors import DataError, PolicyError
 from shoal.io import Frame, factorize
@@ -119,7 +120,7 @@ def read_earlier(frame: Frame, policy: Policy, table: CodedTable, given: Sequenc
     persons, people = _persons(frame, tables, whose)
     lasting = _lasting(table, policy)
     texts: list[dict[str, int]] = [{} for _ in lasting]
-    domain = replace(table, attributes=attributes)
+    domain = replace(table, quasi=table.quasi.with_attributes(attributes))
     issues: list[Issue] = []
     strangers = 1 + max((int(one.max(initial=0)) for one in persons), default=0)
     at, absent = 0, np.zeros(people, np.bool_)
@@ -204,13 +205,13 @@ def _coded(
 ) -> tuple[tuple[Attribute, ...], list[IntMatrix]]:
     """Code the quasi-identifiers of all originals with the same hierarchies."""
     if not others:
-        return table.attributes, [table.codes]
+        return table.attributes, [table.quasi.wide]
     wanted = [attribute.name for attribute in table.attributes]
     plans = [plan for plan in policy.plans(frame.columns) if plan.name in wanted]
     together = {name: _stacked([one.column(name) for one in (frame, *others)]) for name in wanted}
     coded = encode(pl.DataFrame(together), plans)
     ends = np.cumsum([one.rows for one in (frame, *others)])[:-1]
-    return coded.attributes, [np.asfortranarray(part) for part in np.split(coded.codes, ends)]
+    return coded.attributes, [np.asfortranarray(part) for part in np.split(coded.quasi.wide, ends)]
 
 
 def _persons(frame: Frame, others: Sequence[Frame], whose: Sequence[str]) -> tuple[list[LongVector], int]:
@@ -333,8 +334,8 @@ class _Reader:
                 values[:, j] = self._codes(original.column(attribute.name), j, attribute)
             table = replace(
                 self.domain,
-                codes=known,
-                sensitive_codes=values,
+                quasi=Columns.of(self.domain.attributes, known),
+                secrets=Columns.of(self.domain.sensitive, values),
                 person=person.astype(np.int32),
                 population=None,
             )

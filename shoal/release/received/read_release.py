@@ -63,7 +63,7 @@ def typed(rows: Sheet, policy: Policy, table: CodedTable | None) -> Sheet:
             if attribute.name in rows.columns
             and not _named(rows.cells[attribute.name].values, attribute.hierarchy)
         }
-        for name, column in table.kept_columns.items():
+        for name, column in table.kept.columns.items():
             types[name] = column.dtype if isinstance(column, pl.Series) else column.values.dtype
         return rows.with_values(
             lambda shown: retyped(shown, types[shown.name]) if shown.name in types else shown

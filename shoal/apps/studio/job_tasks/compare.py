@@ -79,7 +79,7 @@ class _Telling(Watch):
         quasi = {attribute.name: attribute for attribute in table.attributes}
         self._names = tuple([*quasi, *(name for name in table.columns if name not in quasi)][:COLUMNS])
         columns = [
-            quasi[name].hierarchy.values(table.codes[self._rows, list(quasi).index(name)])
+            quasi[name].hierarchy.values(table.quasi.wide[self._rows, list(quasi).index(name)])
             if name in quasi
             else table.kept[name].gather(self._rows)
             for name in self._names

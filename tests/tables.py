@@ -1,0 +1,18 @@
+"""Coded tables with other codes, for tests."""
+
+from dataclasses import replace
+
+from shoal.coding.columns import Columns, Kept
+
+
+def with_changes(table, *, attributes=None, codes=None, sensitive_codes=None, kept=None, **more):
+    """Return a table with some parts replaced: columns given as matrices, what is kept given as a frame."""
+    if attributes is not None and codes is None:
+        more["quasi"] = table.quasi.with_attributes(attributes)
+    elif codes is not None:
+        more["quasi"] = Columns.of(table.attributes if attributes is None else attributes, codes)
+    if sensitive_codes is not None:
+        more["secrets"] = Columns.of(table.sensitive, sensitive_codes)
+    if kept is not None:
+        more["kept"] = Kept.of(kept)
+    return replace(table, **more)
