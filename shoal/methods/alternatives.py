@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shoal.coding import CodedTable
-from shoal.judging.models.delta_presence import DeltaPresence
+from shoal.judging.models.delta_presence import presence_models
 from shoal.judging.models.requirements import Requirements
 from shoal.methods.blocks import fitting
 from shoal.methods.method import Method
@@ -16,7 +16,7 @@ def instead(method: Method, table: CodedTable, requirements: Requirements) -> st
 
     explain = either(command="`shoal explain`", python="`shoal.explain`")
     less = f"ask for less ({explain} says what each requirement costs)"
-    if any(isinstance(model, DeltaPresence) for model in requirements.models):
+    if presence_models(requirements.models):
         names = [name for name, kind in METHODS.items() if kind.needs_presence and name != method.name]
         return f"Also search for bounds on presence, and may find a release: {', '.join(names)}. Or {less}"
     if fitting(table, requirements):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -157,11 +157,16 @@ def without_presence(models: Sequence[Model], method: str) -> list[Problem]:
     return [Problem("method.name", f"{method} needs bounds on presence", hint)]
 
 
+def presence_models(models: Iterable[Model]) -> list[DeltaPresence]:
+    """Return the bounds on presence among models."""
+    return [model for model in models if isinstance(model, DeltaPresence)]
+
+
 def asked_presence(models: Sequence[Model], method: str) -> DeltaPresence:
     """Return the delta-presence of the policy, or refuse a policy without it."""
     problems = without_presence(models, method)
     if problems:
         raise PolicyError(problems)
-    found = [model for model in models if isinstance(model, DeltaPresence)]
+    found = presence_models(models)
     low = float(np.max([model.low for model in found]))
     return DeltaPresence(low=low, high=min(model.high for model in found))

@@ -10,7 +10,7 @@ import numpy as np
 
 from shoal.coding import CodedTable
 from shoal.errors import LimitError, PolicyError, Problem, did_you_mean
-from shoal.judging.models.delta_presence import DeltaPresence
+from shoal.judging.models.delta_presence import presence_models
 from shoal.judging.models.hybrid_k import false_shares, size_test_levels
 from shoal.judging.models.requirements import Requirements
 from shoal.judging.models.risk_limits import HighestRisk
@@ -87,7 +87,7 @@ class Microaggregation(FalseCells):
                 f"{self.name} gives every class one combination of values, so no test of sizes accepts it"
             )
             found.append(Problem("privacy.relocation.alpha", message, "leave it out, or take another method"))
-        if any(isinstance(model, DeltaPresence) for model in models):
+        if presence_models(models):
             message = f"{self.name} {self.changes}, and presence is judged by cells that are true"
             found.append(Problem("privacy.presence", message, "leave it out, or take another method"))
         found += [

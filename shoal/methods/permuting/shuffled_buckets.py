@@ -10,7 +10,7 @@ import numpy as np
 
 from shoal.coding import CodedTable
 from shoal.errors import InfeasibleError, LimitError, PolicyError, Problem, did_you_mean
-from shoal.judging.models.delta_presence import DeltaPresence
+from shoal.judging.models.delta_presence import presence_models
 from shoal.judging.models.hybrid_k import AlphaHybrid, HybridK
 from shoal.judging.models.k_anonymity import KAnonymity
 from shoal.judging.models.k_type import KType
@@ -131,7 +131,7 @@ class Permuting(Method):
     ) -> Release:
         """Partition the table into buckets. `rules`, if given, replace the policy's models for classes."""
         kind: Any = METHODS[self.partitioner]
-        more = tuple(m for m in requirements.models if kind.needs_presence and isinstance(m, DeltaPresence))
+        more = presence_models(requirements.models) if kind.needs_presence else []
         wanted = Requirements(
             models=(*self.sizes, *(requirements.group_models if rules is None else rules), *more),
             suppression=requirements.suppression,

@@ -6,7 +6,7 @@ import numpy as np
 
 from shoal.coding import CodedTable
 from shoal.coding.population import counted_together
-from shoal.judging.models.delta_presence import DeltaPresence, asked_presence
+from shoal.judging.models.delta_presence import DeltaPresence, asked_presence, presence_models
 from shoal.judging.models.requirements import Requirements
 from shoal.support.arrays import IntMatrix, LongVector
 
@@ -27,7 +27,7 @@ class PresenceRule:
     @classmethod
     def of(cls, table: CodedTable, requirements: Requirements, method: str) -> PresenceRule | None:
         """Return the rule, or None if the policy has no presence bounds."""
-        if not any(isinstance(model, DeltaPresence) for model in requirements.models):
+        if not presence_models(requirements.models):
             return None
         return cls(table, asked_presence(requirements.models, method))
 

@@ -13,7 +13,12 @@ from numpy.typing import NDArray
 from shoal.coding import Attribute, CodedTable
 from shoal.coding.population import counted_together
 from shoal.errors import LimitError, Problem
-from shoal.judging.models.delta_presence import DeltaPresence, asked_presence, without_presence
+from shoal.judging.models.delta_presence import (
+    DeltaPresence,
+    asked_presence,
+    presence_models,
+    without_presence,
+)
 from shoal.judging.models.requirements import Requirements
 from shoal.methods.loss_tables import losses_of
 from shoal.methods.method import Method, Parts
@@ -59,7 +64,7 @@ class _Cutting:
         self.table, self.requirements, self.model = table, requirements, model
         codes, self.people, self.rows = counted_together(table)
         self.codes = np.asfortranarray(codes)
-        self.plain = all(isinstance(rule, DeltaPresence) for rule in requirements.models)
+        self.plain = len(presence_models(requirements.models)) == len(requirements.models)
         self.losses = losses_of(table, requirements.measure)
         self.tops = [attribute.hierarchy.levels[-1].starts for attribute in table.attributes]
 

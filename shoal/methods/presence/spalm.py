@@ -12,7 +12,12 @@ import numpy as np
 from shoal.coding import CodedTable
 from shoal.coding.population import counted_together
 from shoal.errors import LimitError, Problem
-from shoal.judging.models.delta_presence import DeltaPresence, asked_presence, without_presence
+from shoal.judging.models.delta_presence import (
+    DeltaPresence,
+    asked_presence,
+    presence_models,
+    without_presence,
+)
 from shoal.judging.models.requirements import Requirements
 from shoal.methods.full_domain.lattice import Lattice, Rank, rank
 from shoal.methods.loss_tables import cell_measure
@@ -63,7 +68,7 @@ class _Search:
         self.codes, self.people, self.rows = counted_together(table)
         self.losses = [self._column_losses(j) for j in range(len(table.attributes))]
         self.steps = [np.maximum(np.diff(losses), 1e-12) for losses in self.losses]
-        self.plain = all(isinstance(rule, DeltaPresence) for rule in requirements.models)
+        self.plain = len(presence_models(requirements.models)) == len(requirements.models)
         self.prune = requirements.monotone(table)
         self.known: dict[int, bool] = {}
         sizes = [attribute.hierarchy.size for attribute in table.attributes]
