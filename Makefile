@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 COMMA  := ,
 
-.PHONY: demo studio test fuzz bounds test-thorough lint signatures wheel bench docs experiments clean
+.PHONY: demo studio check test fuzz bounds test-thorough lint signatures wheel bench docs experiments clean
 
 # $(call install,ENVIRONMENT,EXTRA): make the environment and put the project into it, editable.
 define install
@@ -34,6 +34,11 @@ studio: $(VENV)/studio
 	@mkdir -p $(VENV)/hospital
 	@$(BIN)/shoal sample patients --rows 2000 -o $(VENV)/hospital/patients.csv --force >/dev/null
 	@$(BIN)/shoal studio $(VENV)/hospital/patients.csv -p $(VENV)/hospital/patients.toml
+
+# What a contributor runs every few minutes: lint, and the quick tests of every folder.
+QUICK := tests/test_house.py tests/coding tests/policy/test_policy.py tests/release/test_publish.py tests/judging/test_case.py tests/pipeline/test_pipeline.py
+check: lint
+	@$(BIN)/python -m pytest -n auto --dist worksteal $(QUICK) $(PYTEST)
 
 test: $(VENV)/dev
 	@$(BIN)/python -m pytest -n auto --dist worksteal --ignore-glob='*/test_spark_*' $(PYTEST)
