@@ -316,7 +316,7 @@ def test_a_wrong_file_name_is_answered_before_polars_is_imported(tmp_path):
         "import sys; from shoal import errors, io\n"
         "try: io.read(sys.argv[1])\n"
         "except errors.DataError as error: assert 'no such file' in str(error)\n"
-        "try: frames.check_writable(sys.argv[1] + '.docx')\n"
+        "try: io.check_writable(sys.argv[1] + '.docx')\n"
         "except errors.OutputError as error: assert 'unknown file ending' in str(error)\n"
         "assert not {'polars', 'numpy'} & set(sys.modules)"
     )
