@@ -54,7 +54,7 @@ test-thorough: $(VENV)/dev
 	@$(BIN)/python -m pytest -n auto --dist worksteal --bounds --thorough $(ABOUT_KERNELS) $(PYTEST)
 	@$(BIN)/python -m tests.fuzz.bounds --tables $(TABLES) --seed $(SEED)
 
-# Random tables, policies and formats, checked by tests/checker. One case: make fuzz SEED=7 CASE=123
+# Random tables, policies and formats, checked by tests/oracles/checker. One case: make fuzz SEED=7 CASE=123
 # Then damaged files, policies and packs through the command line: 20,000 by INPUTS=20000.
 RELEASES ?= 2000
 INPUTS ?= 2000
@@ -86,13 +86,13 @@ experiments: $(VENV)/dev
 
 # Which kernels methods call, and with which types: from this list they are compiled side by side, and for wheels.
 signatures: $(VENV)/dev
-	@$(BIN)/python -m tests.recording
+	@$(BIN)/python -m tests.harness.record_kernels
 
 # A wheel with kernels that are compiled already, for most processors and for the Python that builds it.
 wheel: $(VENV)/dev
 	@$(BIN)/python -m shoal.kernels.building
 	@$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
-	@$(BIN)/python -m tests.wheel dist
+	@$(BIN)/python -m tests.harness.wheel dist
 
 docs: $(VENV)/docs
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet

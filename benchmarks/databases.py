@@ -14,7 +14,7 @@ from shoal import DatabaseTable
 from shoal.apps.samples import sample
 from shoal.pipeline.anonymize import anonymize_file
 from shoal.policy import Policy
-from tests.server import Server, programs, running
+from tests.harness.server import Server, programs, running
 
 COLUMNS = 8
 QUASI = ("age", "gender", "education", "marital")

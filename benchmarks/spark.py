@@ -19,7 +19,7 @@ from pathlib import Path
 import polars as pl
 
 from benchmarks.timing import head
-from tests.cluster import ROOT, running, session_on
+from tests.harness.cluster import ROOT, running, session_on
 
 SIZES = (100_000, 1_000_000)
 STAGES = ("encode", "anonymize", "write", "verify")

@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from playwright.sync_api import Page, expect
 
 from shoal.apps.samples import write_sample
-from tests.studio import Visit, opened_browser, visited
+from tests.harness.studio import Visit, opened_browser, visited
 
 IMAGES = Path(__file__).parent / "images"
 LONG = 180_000

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import HealthCheck, is_hypothesis_test, settings
 
 from shoal.methods import METHODS
-from tests import cluster as spark_cluster
-from tests.overruns import compile_checked, forbid_overruns
-from tests.server import Server, programs, running
-from tests.studio import browser as browser
-from tests.studio import studio as studio
+from tests.harness import cluster as spark_cluster
+from tests.harness.overruns import compile_checked, forbid_overruns
+from tests.harness.server import Server, programs, running
+from tests.harness.studio import browser as browser
+from tests.harness.studio import studio as studio
 
 # The first call of a kernel compiles it, so a deadline per example would measure numba. Before a change lands, the same
 # examples are tried each time, so that it is judged by what it changes; all other runs search on.

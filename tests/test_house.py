@@ -18,7 +18,7 @@ from shoal.policy import Policy, json_schema
 from shoal.policy.adversaries import ADVERSARIES
 from shoal.policy.privacy import KINDS
 from tests import oracles
-from tests.sampled import small_table
+from tests.inputs.samples import small_table
 
 REGISTRIES = {"methods": METHODS, "models": MODELS, "measures": MEASURES, "attacks": ATTACKS}
 PACKAGE = Path(shoal.__file__).parent

@@ -18,7 +18,7 @@ import pytest
 
 import shoal
 from shoal.apps import samples
-from tests.commands import (
+from tests.harness.commands import (
     END,
     HOME,
     INTERRUPT,

@@ -16,7 +16,7 @@ pytest.importorskip("starlette", reason="Studio is not installed: pip install 's
 from playwright.sync_api import expect
 
 from shoal.apps.studio.screens import SCREENS
-from tests.studio import Visit, studio  # noqa: F401
+from tests.harness.studio import Visit, studio  # noqa: F401
 
 # What a screen reader says of a control is its label, its own text, or the text of an attribute.
 UNNAMED = """() => [...document.querySelectorAll('input:not([type=hidden]), select, textarea, button, a[href], summary, [role=slider], [tabindex="0"]')]

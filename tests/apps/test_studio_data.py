@@ -327,7 +327,7 @@ def test_a_password_in_an_address_is_refused(project: Project):
 
 def test_a_password_stays_in_memory_and_reaches_jobs(server, project: Project, monkeypatch):
     from shoal.io.databases import passwords
-    from tests.server import SECRET
+    from tests.harness.server import SECRET
 
     monkeypatch.delenv("PGPASSWORD", raising=False)
     monkeypatch.setattr(passwords, "_known", {})

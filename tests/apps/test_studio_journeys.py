@@ -17,7 +17,7 @@ import pytest
 
 pytest.importorskip("starlette", reason="Studio is not installed: pip install 'shoal[studio]'")
 
-from tests.studio import REPOSITORY, Visit, studio  # noqa: F401
+from tests.harness.studio import REPOSITORY, Visit, studio  # noqa: F401
 
 LONG = 120_000
 """Milliseconds that a job may take on a busy machine."""

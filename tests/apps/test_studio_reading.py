@@ -148,7 +148,7 @@ def test_a_database_is_read_in_another_process_as_here(tmp_path: Path) -> None:
 
 def test_the_process_that_reads_a_database_gets_passwords_through_its_pipe(server: Any) -> None:
     from shoal.io.databases import passwords
-    from tests.server import SECRET
+    from tests.harness.server import SECRET
 
     server.run("DROP TABLE IF EXISTS few", "CREATE TABLE few AS SELECT 1 AS a")
     place = DatabaseTable(server.over_network(), "few")

@@ -18,8 +18,8 @@ import pytest
 pytest.importorskip("starlette", reason="Studio is not installed: pip install 'shoal[studio]'")
 
 from tests.apps.test_studio_security import started
-from tests.studio import REPOSITORY, browser  # noqa: F401
-from tests.two_users import (
+from tests.harness.studio import REPOSITORY, browser  # noqa: F401
+from tests.harness.two_users import (
     find_readable,
     needed,
     open_folder,  # noqa: F401

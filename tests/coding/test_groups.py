@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from shoal.coding.groups import group
 from shoal.kernels import closeness, diversity, grouping
 from tests import oracles
-from tests.strategies import hierarchies, tables
+from tests.inputs.strategies import hierarchies, tables
 
 
 def same(ours, plain):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from shoal.coding.hierarchy import ROOT, Hierarchy, build, from_csv, to_csv
 from shoal.errors import HierarchyError
-from tests.strategies import hierarchies, tiled
+from tests.inputs.strategies import hierarchies, tiled
 
 INTS = st.lists(st.one_of(st.none(), st.integers(-60, 60)), min_size=1, max_size=15)
 FLOATS = st.lists(st.one_of(st.none(), st.floats(-50, 50, width=32), st.floats()), min_size=1, max_size=12)

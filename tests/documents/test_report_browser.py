@@ -12,9 +12,9 @@ import shoal
 from shoal.network.network_report import report_html
 from tests.documents.test_report import people
 from tests.documents.test_report_face import ASKED, many
+from tests.harness.studio import opened_browser
 from tests.network.test_network import ROLES as NETWORK
 from tests.network.test_network import people as network_of
-from tests.studio import opened_browser
 
 CONTRAST = r"""() => {
   const parsed = c => { const m = c.match(/[\d.]+/g).map(Number); return m.length < 4 ? [...m, 1] : m; };

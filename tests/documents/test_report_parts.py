@@ -28,7 +28,7 @@ from shoal.release.published import Published
 from shoal.release.read_published import read_back
 from shoal.release.render import render
 from shoal.support.run import Run
-from tests.strategies import tables
+from tests.inputs.strategies import tables
 
 COUNTS = st.lists(st.integers(0, 9), min_size=1, max_size=12).map(lambda held: np.array(held, np.int64))
 

@@ -16,7 +16,7 @@ import polars as pl
 import pytest
 
 from shoal.support.machine.memory import addresses_needed
-from tests.cluster import ROOT, Cluster, missing
+from tests.harness.cluster import ROOT, Cluster, missing
 
 POLICY = """
 [columns]

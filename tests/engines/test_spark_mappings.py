@@ -25,9 +25,9 @@ from shoal.methods.full_domain.lattice import Lattice
 from shoal.methods.full_domain.mapping_judge import Judge
 from shoal.support.run import Run
 from tests.engines.test_spark_releases import check_same, locally, policy
-from tests.lattice_reference import published, satisfying
+from tests.inputs.samples import CENSUS, TAG
 from tests.methods.test_full_domain import cases
-from tests.sampled import CENSUS, TAG
+from tests.oracles.all_mappings import published, satisfying
 
 pytestmark = pytest.mark.xdist_group("spark")
 

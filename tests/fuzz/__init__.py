@@ -1,1 +1,1 @@
-"""`make fuzz`: random tables, policies, methods and formats through the public verbs, checked by tests/checker."""
+"""`make fuzz`: random tables, policies, methods and formats through the public verbs, checked by oracles/checker."""

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from tests.checker.cells import letters
-from tests.checker.readers import Cells
 from tests.fuzz.cases import Case
+from tests.oracles.checker.cells import letters
+from tests.oracles.checker.readers import Cells
 
 
 def without_added(case: Case, table: Cells) -> tuple[Cells, list[str]]:

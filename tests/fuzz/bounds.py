@@ -46,7 +46,7 @@ from shoal.support.run import Run
 from tests.fuzz.cases import Case
 from tests.fuzz.cases import case as drawn_case
 from tests.fuzz.running import folder
-from tests.overruns import compile_checked, forbid_overruns
+from tests.harness.overruns import compile_checked, forbid_overruns
 
 CASES = 5
 """How many cases the tables of a round are made of, if each of them is released."""

@@ -15,9 +15,9 @@ from shoal.io.formats import FORMATS, file_format_of, suffixes
 from shoal.judging.models import MODELS
 from shoal.methods import METHODS
 from shoal.policy.method_options import option_types
-from tests.checker.checks import Asked
 from tests.fuzz.columns import NESTED, TYPES, Column, drawn, with_hierarchy
 from tests.fuzz.questions import Question, question_for
+from tests.oracles.checker.checks import Asked
 
 FRAMES = ("polars", "polars-lazy", "pandas", "pyarrow")
 NAMES = [

@@ -13,8 +13,8 @@ from zoneinfo import ZoneInfo
 
 import polars as pl
 
-from tests.checker.cells import letters
-from tests.checker.labels import Domain
+from tests.oracles.checker.cells import letters
+from tests.oracles.checker.labels import Domain
 
 Values = list[Any]
 WORDS = ["flu", "cold", "ulcer", "gout", "asthma", "Ulm", "Bonn", "Kiel", "Jena", "Trier", "Husum", "Celle"]

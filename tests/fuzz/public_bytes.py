@@ -43,7 +43,17 @@ from shoal.pipeline.anonymize import anonymize_file
 from shoal.release.record import card_markdown
 from shoal.release.two_tables import second_path
 from tests.fuzz.running import folder
-from tests.pairs import METHODS, Pair, changed, moved, odd_pair, pair, renamed, same_decision, suppressed
+from tests.inputs.pairs import (
+    METHODS,
+    Pair,
+    changed,
+    moved,
+    odd_pair,
+    pair,
+    renamed,
+    same_decision,
+    suppressed,
+)
 
 TARGETS = (
     ".csv", ".tsv", ".csv.gz", ".parquet", ".arrow", ".xlsx", ".jsonl", ".dta", ".sav", ".sqlite", ".duckdb",

@@ -1,7 +1,8 @@
 """Random series of releases of the same people, intersected by definition: `python -m tests.fuzz.series`.
 
 Each release is made, audited with its record, with its original only and without both. What they say about
-intersecting the releases is compared with `tests.over_time`, which enumerates and imports nothing of the package.
+intersecting the releases is compared with `tests.oracles.outsider_over_time`, which enumerates and imports nothing of
+the package.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ import shoal
 from shoal.errors import InfeasibleError, LimitError, PolicyError, ShoalError
 from shoal.methods import METHODS
 from shoal.policy import Policy
-from tests import over_time
 from tests.fuzz.said import Said, run
-from tests.over_time import Row, Shown
+from tests.oracles import outsider_over_time as over_time
+from tests.oracles.outsider_over_time import Row, Shown
 
 HEEDING = [name for name, kind in METHODS.items() if kind.heeds_earlier]
 QUASI = {"zip": ["11", "12", "21", "22"], "age": ["31", "32", "41"]}

@@ -25,12 +25,12 @@ from shoal.methods import METHODS
 from shoal.pipeline.anonymize import anonymize_file
 from shoal.release.perturbing import PERTURBATIONS
 from shoal.release.two_tables import second_path
-from tests.checker import readers
-from tests.checker.cells import letters
-from tests.checker.checks import Released, problems, secrets
-from tests.checker.readers import Cells
 from tests.fuzz.added import without_added
 from tests.fuzz.cases import FRAMES, Case
+from tests.oracles.checker import readers
+from tests.oracles.checker.cells import letters
+from tests.oracles.checker.checks import Released, problems, secrets
+from tests.oracles.checker.readers import Cells
 
 AUDITED = 0.1
 """The share of releases that are also audited: an audit takes as long as a release."""
@@ -266,7 +266,7 @@ WRITERS: dict[str, Any] = {
     "parquet": lambda case, frame, path: frame.write_parquet(path),
     "arrow": lambda case, frame, path: frame.write_ipc(path),
 }
-"""Format -> how the table is written; tests/checker reads what comes out."""
+"""Format -> how the table is written; tests/oracles/checker reads what comes out."""
 
 
 # The release --------------------------------------------------------------------------------------------------

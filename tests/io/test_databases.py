@@ -28,8 +28,8 @@ from shoal.io.databases.address import parsed
 from shoal.io.databases.sessions import RowSession
 from shoal.io.databases.sql_names import TableName, meanings, quoted
 from shoal.policy import Policy
-from tests.commands import HOME
-from tests.server import READER, SECRET
+from tests.harness.commands import HOME
+from tests.harness.server import READER, SECRET
 
 PEOPLE = pl.DataFrame(
     {

@@ -27,9 +27,9 @@ from shoal.io.databases.sql_names import quoted
 from shoal.io.drafts import is_draft
 from shoal.pipeline.anonymize import anonymize_file
 from shoal.policy import Policy
-from tests.commands import HOME, start
+from tests.harness.commands import HOME, start
+from tests.harness.server import READER, SECRET
 from tests.io.test_databases import PEOPLE, POLICY
-from tests.server import READER, SECRET
 
 NAMES = ["postgresql", "sqlite", "duckdb"]
 

@@ -22,7 +22,7 @@ from shoal.io.links import follow_links
 from shoal.network.masked import make_folder
 from shoal.pipeline.anonymize import anonymize_file
 from shoal.policy import Policy
-from tests.two_users import STRANGER, needed, open_folder, run_as_stranger
+from tests.harness.two_users import STRANGER, needed, open_folder, run_as_stranger
 
 __all__ = ["open_folder"]
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX owners")

@@ -24,8 +24,15 @@ from shoal.io.databases.transactions import Pending
 from shoal.kernels import compiled
 from shoal.pipeline.anonymize import anonymize_file
 from shoal.policy import Policy
+from tests.harness.two_users import (
+    STRANGER,
+    find_readable,
+    needed,
+    open_folder,
+    run_as_stranger,
+    start_as_stranger,
+)
 from tests.kernels.test_compiled import Planted, ask, package
-from tests.two_users import STRANGER, find_readable, needed, open_folder, run_as_stranger, start_as_stranger
 
 __all__ = ["open_folder"]
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX modes")

@@ -16,7 +16,7 @@ from shoal.apps.cli import main
 from shoal.io import read
 from shoal.policy import Policy
 from shoal.policy.suggestions import look_at
-from tests.workbooks import write_xls
+from tests.inputs.workbooks import write_xls
 
 ROWS = 300
 RANDOM = np.random.default_rng(7)

@@ -17,7 +17,7 @@ from shoal.io import FORMATS, Outbox, read, write
 from shoal.io.formats.statistical import coded_column, texts_of
 from shoal.pipeline.anonymize import anonymize_file
 from shoal.policy import Policy
-from tests.workbooks import write_xls
+from tests.inputs.workbooks import write_xls
 
 SEX = {1: "male", 2: "female", 3: "MARKdiverse", 4: "MARKunused"}
 WORK = {10: "full time", 11: "part time", 20: "retired", 30: "at school"}

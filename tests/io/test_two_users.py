@@ -6,7 +6,14 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.two_users import STRANGER, find_readable, needed, open_folder, run_as_stranger, search_processes  # noqa: F401
+from tests.harness.two_users import (  # noqa: F401
+    STRANGER,
+    find_readable,
+    needed,
+    open_folder,
+    run_as_stranger,
+    search_processes,
+)
 
 
 @needed

@@ -25,8 +25,8 @@ from shoal.methods import METHODS
 from shoal.release import Release
 from shoal.support.run import Run
 from tests import oracles
-from tests.rules import TREE, simple_table
-from tests.strategies import tables
+from tests.inputs.model_cases import TREE, simple_table
+from tests.inputs.strategies import tables
 
 
 def shown(table, release):

@@ -11,8 +11,8 @@ import pytest
 import shoal
 from shoal.errors import ShoalError
 from shoal.judging.attacks import ATTACKS
-from tests import outsider
-from tests.sampled import CENSUS
+from tests.inputs.samples import CENSUS
+from tests.oracles import outsider
 
 K = 3
 POPULATION = {"population": {"column": "member"}}

@@ -18,7 +18,7 @@ from shoal.judging.linking.evidence import Evidence
 from shoal.judging.measures import MEASURES
 from shoal.judging.measures.evaluate import measure_all
 from shoal.policy.purposes import with_purpose
-from tests.sampled import CENSUS, DATA, PATIENTS, TAG, names
+from tests.inputs.samples import CENSUS, DATA, PATIENTS, TAG, names
 
 pytestmark = pytest.mark.filterwarnings("ignore:The number of unique classes")
 K = 3

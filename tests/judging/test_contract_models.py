@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 import shoal
 from shoal.judging.models import MODELS
 from shoal.judging.models.keys import parameters
-from tests import outsider
-from tests.outsider import JUDGES
+from tests.oracles import outsider
+from tests.oracles.outsider import JUDGES
 
 TREE = {"lung": ["flu", "cold"], "stomach": ["ulcer", "gastritis"]}
 PLACES = {"north": ["a", "b"], "south": ["c", "d"]}
@@ -103,7 +103,7 @@ LENIENT = ("delta-presence",)
 
 
 def test_the_lists_are_the_registry():
-    """A new model needs a judge in tests/outsider.py, and parameters above."""
+    """A new model needs a judge in tests/oracles/outsider.py, and parameters above."""
     assert ASKED.keys() == JUDGES.keys() == MODELS.keys()
     assert STANDING_IN.keys() == {name for name, kind in MODELS.items() if kind.stands_in}
     assert OF_COLUMNS.keys() == {name for name, kind in MODELS.items() if kind.of_columns}

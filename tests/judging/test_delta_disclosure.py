@@ -14,8 +14,8 @@ from shoal.apps.cli import main
 from shoal.errors import PolicyError
 from shoal.judging.models.delta_disclosure import DeltaDisclosure
 from shoal.pipeline.explanation.relaxations import relaxations
-from tests.rules import PLACE, of_counts
-from tests.sampled import small_table
+from tests.inputs.model_cases import PLACE, of_counts
+from tests.inputs.samples import small_table
 
 METHODS = ("mondrian", "full-domain", "agglomerative", "hilbert", "lexicographic", "p-k", "forest")
 ROLES = {"quasi": ["age", "town"], "sensitive": ["ill"]}

@@ -19,8 +19,8 @@ from shoal.judging.models.k_anonymity import KAnonymity
 from shoal.judging.models.requirements import Requirements
 from shoal.methods import METHODS
 from shoal.support.run import Run
+from tests.inputs.samples import CENSUS
 from tests.methods.test_hybrid import evidence_by
-from tests.sampled import CENSUS
 
 
 def counts(*values):

@@ -27,9 +27,9 @@ from shoal.judging.models.model import one_class
 from shoal.judging.models.p_sensitive import PSensitive
 from shoal.judging.models.requirements import Requirements
 from shoal.judging.models.t_closeness import EqualCloseness
-from tests.rules import OPTIONS, PLACE, models, satisfies, simple_table
-from tests.strategies import tables, tiled
-from tests.tables import with_changes
+from tests.inputs.coded_tables import with_changes
+from tests.inputs.model_cases import OPTIONS, PLACE, models, satisfies, simple_table
+from tests.inputs.strategies import tables, tiled
 
 
 @pytest.mark.parametrize("name", OPTIONS)

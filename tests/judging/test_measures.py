@@ -26,8 +26,8 @@ from shoal.judging.measures.evaluate import measure_all, per_column, unmeasured
 from shoal.release import ValueSets, closures
 from shoal.release.published import Published
 from shoal.support.wording import number
-from tests.strategies import tables, tiled
-from tests.tables import with_changes
+from tests.inputs.coded_tables import with_changes
+from tests.inputs.strategies import tables, tiled
 
 CELLS = [name for name, kind in MEASURES.items() if issubclass(kind, CellMeasure)]
 CLASSES = [name for name, kind in MEASURES.items() if issubclass(kind, ClassMeasure)]

@@ -22,7 +22,7 @@ from shoal.judging.models.probabilistic_k import CandidateDiversity, Probabilist
 from shoal.judging.models.requirements import Requirements
 from shoal.methods import METHODS
 from shoal.support.run import Run
-from tests.tables import with_changes
+from tests.inputs.coded_tables import with_changes
 
 PLACE = {"column": 0, "column_name": "s"}
 CLASSES = Requirements(models=(KAnonymity(k=2), ProbabilisticDiversity(l=2.0, **PLACE)))

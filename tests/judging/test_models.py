@@ -25,8 +25,8 @@ from shoal.judging.models.l_diversity import (
 )
 from shoal.judging.models.p_sensitive import PSensitive
 from shoal.judging.models.t_closeness import EqualCloseness, HierarchicalCloseness, OrderedCloseness
-from tests.rules import BY_THE_BOOK, OPTIONS, PLACE, evidence, of_counts, satisfies, simple_table
-from tests.strategies import tables
+from tests.inputs.model_cases import BY_THE_BOOK, OPTIONS, PLACE, evidence, of_counts, satisfies, simple_table
+from tests.inputs.strategies import tables
 
 # What every model promises
 

@@ -29,9 +29,9 @@ from shoal.release.read_published import read_published
 from shoal.release.render import render
 from shoal.support.run import Run
 from tests import oracles
+from tests.inputs.coded_tables import with_changes
+from tests.inputs.strategies import tables
 from tests.judging.test_membership import P1
-from tests.strategies import tables
-from tests.tables import with_changes
 
 SALARIES = {
     "Clara": 30,

@@ -38,6 +38,8 @@ from shoal.policy.purposes import with_purpose
 from shoal.release import Release
 from shoal.release.layout import Buckets
 from tests import oracles
+from tests.inputs.coded_tables import with_changes
+from tests.inputs.strategies import tables
 from tests.judging.test_measures import (
     flat,
     merged,
@@ -50,8 +52,6 @@ from tests.judging.test_measures import (
 )
 from tests.methods.test_counted_cuts import descend
 from tests.methods.test_mondrian import cut, members
-from tests.strategies import tables
-from tests.tables import with_changes
 
 CENSUS = shoal.Policy.read(
     shoal.policy.policy.Path(shoal.__file__).parent / "apps" / "samples" / "data" / "census.toml"

@@ -16,7 +16,7 @@ from shoal.errors import InfeasibleError, LimitError, PolicyError
 from shoal.methods import METHODS
 from shoal.policy.encode_table import encode_with_population
 from shoal.support.wording import speak
-from tests.rules import satisfies
+from tests.inputs.model_cases import satisfies
 
 MODELS = [
     {}, {"l": 2}, {"l": 3}, {"l": {"probabilistic": 1.3}}, {"l": {"probabilistic": 2}}, {"l": {"entropy": 1.5}},

@@ -24,7 +24,7 @@ from shoal.judging.models.requirements import Requirements
 from shoal.methods import METHODS
 from shoal.release.published import Published
 from shoal.support.run import Run
-from tests.sampled import CENSUS, DATA
+from tests.inputs.samples import CENSUS, DATA
 
 K = 5
 

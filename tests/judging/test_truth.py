@@ -16,7 +16,8 @@ from shoal.kernels import grouping, matching
 from shoal.methods import METHODS
 from shoal.policy.method_options import option_types
 from shoal.support.machine import threads as parallel
-from tests import oracles, outsider
+from tests import oracles
+from tests.oracles import outsider
 
 PLACES = {"north": ["a", "b"], "south": ["c", "d"]}
 

@@ -52,7 +52,7 @@ sys.exit(code)
 """
 OVERRUN = """
 import numpy as np
-from tests.overruns import forbid_overruns
+from tests.harness.overruns import forbid_overruns
 forbid_overruns()
 from shoal.kernels.compiled import njit
 from shoal.kernels.grouping import group_sizes
@@ -90,7 +90,7 @@ NAMES = """
 import json, sys
 from numba.core import config
 if sys.argv[1] == "2":
-    from tests.overruns import forbid_overruns
+    from tests.harness.overruns import forbid_overruns
     forbid_overruns()
 from shoal.kernels.preparing import forms
 print(json.dumps([str(form.dispatcher()._cache.path(form.given(), form.dispatcher().targetctx.codegen()))

@@ -79,7 +79,7 @@ def test_methods_call_what_is_listed(request):
     names = ["mondrian", "full-domain", "forest"] if few else list(METHODS)
     script = f"""
 from shoal.kernels.preparing import Form, forms
-from tests import recording
+from tests.harness import record_kernels as recording
 recording.watch()
 recording.ask_all({names}, every={not few})
 recording.ask_people({names})

@@ -32,8 +32,8 @@ from shoal.methods.clustering.improvement import improved, searched
 from shoal.methods.clustering.local_moves import _linked
 from shoal.support.run import Run
 from tests import oracles
-from tests.strategies import tables, tiled
-from tests.tables import with_changes
+from tests.inputs.coded_tables import with_changes
+from tests.inputs.strategies import tables, tiled
 
 RUN = Run.start(1)
 

@@ -21,7 +21,7 @@ from shoal.methods import METHODS
 from shoal.release.render import render
 from shoal.release.two_tables import joined, second_path, split
 from shoal.support.run import Run
-from tests.strategies import tables
+from tests.inputs.strategies import tables
 from tests.test_bad_input import refused, run
 
 KINDS = {"distinct": DistinctDiversity, "probabilistic": ProbabilisticDiversity, "entropy": EntropyDiversity}

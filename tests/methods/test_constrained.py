@@ -18,8 +18,8 @@ from shoal.judging.models.p_sensitive import PSensitive
 from shoal.judging.models.requirements import Requirements
 from shoal.methods import METHODS
 from shoal.support.run import Run
-from tests.strategies import tables
-from tests.tables import with_changes
+from tests.inputs.coded_tables import with_changes
+from tests.inputs.strategies import tables
 
 CLASSES = [
     name

@@ -11,8 +11,8 @@ import shoal
 from shoal.errors import ShoalError
 from shoal.judging.models import MODELS
 from shoal.methods import METHODS
-from tests.outsider import JUDGES
-from tests.sampled import CENSUS, PATIENTS
+from tests.inputs.samples import CENSUS, PATIENTS
+from tests.oracles.outsider import JUDGES
 
 Question = tuple[dict, dict]
 """The section `[privacy]`, and the models that follow from it with their parameters."""
@@ -119,7 +119,7 @@ FEW = {"presence": 10}
 
 
 def test_the_lists_are_the_registries():
-    """A new method needs an entry above; a new model a question above and a judge in tests/outsider.py."""
+    """A new method needs an entry above; a new model a question above and a judge in tests/oracles/outsider.py."""
     assert ANSWERS.keys() == METHODS.keys()
     asked = {model for _, models in QUESTIONS.values() for model in models}
     # `test_limits_are_honoured` asks for what columns ask for.

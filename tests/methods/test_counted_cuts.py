@@ -18,8 +18,8 @@ from shoal.methods.partitioning.mondrian import Mondrian
 from shoal.release import closures
 from shoal.support.run import Run
 from tests import oracles
+from tests.inputs.strategies import tables
 from tests.methods.test_mondrian import OPTIONS, boxes, members
-from tests.strategies import tables
 
 
 def counted(table, losses, boxes_of_rows):

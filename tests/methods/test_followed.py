@@ -22,7 +22,8 @@ from shoal.methods import METHODS
 from shoal.methods.numbers_of_rows import fewest_left_out
 from shoal.pipeline.anonymize import anonymize_file
 from shoal.policy import Policy
-from tests import followers, oracles
+from tests import oracles
+from tests.oracles import outsider_followed as followers
 
 COUNTING = [name for name, kind in METHODS.items() if kind.counts_people]
 ROLES = {

@@ -20,8 +20,8 @@ from shoal.methods.clustering.forest import Forest, trees
 from shoal.methods.clustering.lower_bound import lower_bound
 from shoal.support.run import Run
 from tests import oracles
+from tests.inputs.strategies import tables
 from tests.methods.test_agglomerative import limited, line, lists
-from tests.strategies import tables
 
 RUN = Run.start(1)
 

@@ -34,9 +34,9 @@ from shoal.policy import Policy
 from shoal.support.run import Run
 from shoal.support.wording import rounded_down
 from tests import oracles
-from tests.lattice_reference import NotAMultiple, ShareOfFirst, loss, published, satisfying
-from tests.strategies import tables, tiled
-from tests.tables import with_changes
+from tests.inputs.coded_tables import with_changes
+from tests.inputs.strategies import tables, tiled
+from tests.oracles.all_mappings import NotAMultiple, ShareOfFirst, loss, published, satisfying
 
 MEASURES = ["lm", "gcp", "entropy", "precision", "ag", "il", "dm", "avg"]
 

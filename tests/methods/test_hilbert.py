@@ -18,7 +18,7 @@ from shoal.methods.partitioning.ordered import Hilbert
 from shoal.methods.partitioning.partition import _sets, hilbert_order, sorted_codes
 from shoal.support.run import Run
 from tests import oracles
-from tests.strategies import tables
+from tests.inputs.strategies import tables
 
 
 def asked(k, *more):

@@ -18,8 +18,8 @@ from shoal.errors import DataError, InfeasibleError, LimitError, PolicyError
 from shoal.methods import METHODS
 from shoal.policy import Policy
 from shoal.policy.suggestions import look_at
-from tests import crowd
 from tests.methods.test_people import _covers, reached
+from tests.oracles import outsider_people as crowd
 
 COUNTING = [name for name, kind in METHODS.items() if kind.counts_people]
 ROLES = {

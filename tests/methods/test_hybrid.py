@@ -32,9 +32,9 @@ from shoal.release.record import card_markdown
 from shoal.release.render import render
 from shoal.support.run import Run
 from tests import oracles
-from tests.lattice_reference import NotAMultiple, ShareOfFirst
-from tests.strategies import tables
-from tests.tables import with_changes
+from tests.inputs.coded_tables import with_changes
+from tests.inputs.strategies import tables
+from tests.oracles.all_mappings import NotAMultiple, ShareOfFirst
 
 
 def plain(k, suppression=0.0, measure="lm", *more):

@@ -25,8 +25,8 @@ from shoal.methods.relocating.relocation import VARIANTS, Allowance
 from shoal.release import Release
 from shoal.support.run import Run
 from tests import oracles
+from tests.inputs.strategies import tables
 from tests.methods.test_hybrid import evidence_by, plain, untrue
-from tests.strategies import tables
 
 
 def workspace(room, rows, width):

@@ -11,9 +11,9 @@ from shoal.methods import METHODS
 from shoal.methods.full_domain.full_domain import FullDomain
 from shoal.methods.full_domain.incognito import Incognito
 from shoal.support.run import Run
-from tests.lattice_reference import minimal, satisfying
+from tests.inputs.strategies import tables
 from tests.methods.test_full_domain import cases, travellers
-from tests.strategies import tables
+from tests.oracles.all_mappings import minimal, satisfying
 
 
 @settings(max_examples=300)

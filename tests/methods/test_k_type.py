@@ -33,8 +33,8 @@ from shoal.release import ValueSets, closures
 from shoal.release.published import Published
 from shoal.support.run import Run
 from tests import oracles
-from tests.strategies import tables
-from tests.tables import with_changes
+from tests.inputs.coded_tables import with_changes
+from tests.inputs.strategies import tables
 
 NOTIONS = (OneK, KOne, KK, GlobalOneK)
 

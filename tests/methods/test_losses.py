@@ -15,7 +15,7 @@ from shoal.kernels import losses as kernels
 from shoal.methods import loss_tables as tabulating
 from shoal.methods.loss_tables import losses_of
 from tests import oracles
-from tests.strategies import tables
+from tests.inputs.strategies import tables
 
 CELLS = [name for name in MEASURES if issubclass(MEASURES[name], CellMeasure)]
 

@@ -18,7 +18,7 @@ from shoal.methods.aggregating.coordinates import coordinates
 from shoal.methods.aggregating.microaggregation import Microaggregation
 from shoal.support.run import Run
 from tests import oracles
-from tests.strategies import tables
+from tests.inputs.strategies import tables
 
 
 @st.composite

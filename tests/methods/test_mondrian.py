@@ -27,8 +27,8 @@ from shoal.methods.partitioning import mondrian as module
 from shoal.methods.partitioning.mondrian import Mondrian
 from shoal.support.run import Run
 from tests import oracles
-from tests.strategies import tables, tiled
-from tests.tables import with_changes
+from tests.inputs.coded_tables import with_changes
+from tests.inputs.strategies import tables, tiled
 
 METHOD = st.builds(Mondrian, strict=st.booleans(), choose=st.sampled_from(["gain", "width"]))
 

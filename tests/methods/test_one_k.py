@@ -15,8 +15,8 @@ from shoal.methods import METHODS
 from shoal.methods.cells.one_k import one_k_anonymized
 from shoal.release import Release
 from shoal.support.run import Run
+from tests.inputs.strategies import tables
 from tests.methods.test_k_type import coded, shown
-from tests.strategies import tables
 
 
 def as_release(cells):

@@ -22,9 +22,9 @@ from shoal.methods import METHODS
 from shoal.pipeline.anonymize import anonymize_file
 from shoal.pipeline.explanation.relaxations import relaxations
 from shoal.policy import Policy
-from tests import over_time
 from tests.fuzz import series as random_series
-from tests.over_time import Row, Shown
+from tests.oracles import outsider_over_time as over_time
+from tests.oracles.outsider_over_time import Row, Shown
 
 ROLES = {
     "quasi": ["zip", "age"],

@@ -29,8 +29,8 @@ from shoal.methods.sensitive.p_k_classes import _pool, _Problem, _workspace, clu
 from shoal.policy import Policy
 from shoal.support.run import Run
 from tests import oracles
-from tests.rules import PLACE, TREE, of_counts, simple_table
-from tests.strategies import tables, tiled
+from tests.inputs.model_cases import PLACE, TREE, of_counts, simple_table
+from tests.inputs.strategies import tables, tiled
 
 CLUSTERINGS = ("greedy-p-k", "enhanced-p-k", "p-k")
 

@@ -35,7 +35,7 @@ from shoal.release import closures
 from shoal.support.run import Division, Run
 from tests.fuzz.cases import case
 from tests.fuzz.trial import tried
-from tests.strategies import tables
+from tests.inputs.strategies import tables
 
 CLAIMING = [name for name, kind in METHODS.items() if isinstance(kind.parts, Parts)]
 BY_CLASSES = [name for name in CLAIMING if not METHODS[name].gives]

@@ -26,7 +26,8 @@ from shoal.kernels import people as kernels
 from shoal.methods import METHODS
 from shoal.policy import Policy
 from shoal.policy.suggestions import look_at
-from tests import crowd, oracles
+from tests import oracles
+from tests.oracles import outsider_people as crowd
 
 COUNTING = [name for name, kind in METHODS.items() if kind.counts_people]
 EXAMPLE = pl.DataFrame(

@@ -33,7 +33,7 @@ from shoal.methods.partitioning.windows import group_losses, windows
 from shoal.release import Release, ValueSets
 from shoal.support.run import Run
 from tests import oracles
-from tests.strategies import tables
+from tests.inputs.strategies import tables
 
 OWN = {"column": 0, "column_name": "s0"}
 

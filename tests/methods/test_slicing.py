@@ -25,8 +25,8 @@ from shoal.methods import METHODS
 from shoal.methods.permuting.column_groups import CORRELATIONS, clustered, contingency, correlations, pearson
 from shoal.release.record import card_markdown
 from shoal.support.run import Run
-from tests.rules import plain_rule
-from tests.strategies import tables
+from tests.inputs.model_cases import plain_rule
+from tests.inputs.strategies import tables
 from tests.test_bad_input import refused, run
 
 # The private table of the first example, and its sliced version with overlapping buckets: zip | age and salary.

@@ -17,8 +17,8 @@ from shoal.network import node_clusters as clustering
 from shoal.network.graph import network_from_pairs
 from shoal.support.run import Run
 from tests import oracles
-from tests.strategies import tables
-from tests.tables import with_changes
+from tests.inputs.coded_tables import with_changes
+from tests.inputs.strategies import tables
 
 
 @st.composite

@@ -33,7 +33,7 @@ from shoal.io.formats import FORMATS, FileFormat
 from shoal.io.formats.spss import Spss
 from shoal.pipeline.anonymize import anonymize_file
 from shoal.policy import Policy
-from tests.commands import HOME, KILL, at_work, descendants, drafts, gone, run, start, wait_for
+from tests.harness.commands import HOME, KILL, at_work, descendants, drafts, gone, run, start, wait_for
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="uses limits and signals of Linux")
 

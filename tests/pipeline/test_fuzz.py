@@ -22,10 +22,6 @@ from shoal.io.formats import FORMATS, FileFormat
 from shoal.judging.models import MODELS
 from shoal.methods import METHODS
 from shoal.pipeline.anonymize import anonymize_file
-from tests.checker import readers
-from tests.checker.checks import Asked, Released, problems
-from tests.checker.labels import RULES, Domain
-from tests.checker.readers import Cells
 from tests.conftest import QUICK
 from tests.fuzz import bad_inputs, originals
 from tests.fuzz.added import without_added
@@ -34,6 +30,10 @@ from tests.fuzz.columns import MAKERS
 from tests.fuzz.questions import QUESTIONS
 from tests.fuzz.tallies import Tallies
 from tests.fuzz.trial import WRITERS, tried
+from tests.oracles.checker import readers
+from tests.oracles.checker.checks import Asked, Released, problems
+from tests.oracles.checker.labels import RULES, Domain
+from tests.oracles.checker.readers import Cells
 
 HERE = Path(__file__).parents[1]
 

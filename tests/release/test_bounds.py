@@ -11,8 +11,8 @@ import pytest
 import shoal
 from shoal.errors import HierarchyError, PolicyError
 from shoal.pipeline.anonymize import anonymize_file
-from tests.checker.cells import number
-from tests.checker.labels import Domain
+from tests.oracles.checker.cells import number
+from tests.oracles.checker.labels import Domain
 
 DRAWN = random.Random(11)
 ROWS = 240

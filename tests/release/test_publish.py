@@ -14,7 +14,7 @@ from shoal.release import Release, closures
 from shoal.release.layout import ProposedBuckets
 from shoal.release.read_published import read_published
 from shoal.release.render import Rendered, render, shuffled
-from tests.strategies import tables
+from tests.inputs.strategies import tables
 
 
 @st.composite

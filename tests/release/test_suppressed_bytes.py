@@ -17,7 +17,7 @@ import shoal
 from shoal.methods import METHODS as ALL_METHODS
 from shoal.pipeline.anonymize import anonymize_file
 from tests.fuzz.public_bytes import TARGETS, content, from_cells, setting, target, tried
-from tests.pairs import METHODS, odd_pair, pair
+from tests.inputs.pairs import METHODS, odd_pair, pair
 
 UNSUPPRESSED = {"mpalm", "spalm", "permute-generalize"}
 """Methods that suppress nobody, because they bound presence in a population, and publish every member. People of the

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tests.checker.cells import NULL, elements, letters, number, same
+from tests.oracles.checker.cells import NULL, elements, letters, number, same
 
 ROOT = "*"
 
@@ -175,7 +175,7 @@ def place(value: Any) -> float | None:
 
 def _end(text: str, value: Any) -> float | None:
     """Read the end of a range in the type of a value."""
-    from tests.checker.cells import duration
+    from tests.oracles.checker.cells import duration
 
     try:
         if isinstance(value, dt.datetime):

@@ -1,4 +1,4 @@
-"""Whether a release satisfies a model: by tests/outsider.py, with suppressed rows, and faster for closeness."""
+"""Whether a release satisfies a model: by tests/oracles/outsider.py, with suppressed rows, and faster for closeness."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 
 import networkx as nx
 
-from tests import outsider
-from tests.outsider import JUDGES, Reading
+from tests.oracles import outsider
+from tests.oracles.outsider import JUDGES, Reading
 
 
 def satisfied(model: str, reading: Reading, suppressed: int, parameters: Mapping[str, Any]) -> bool:

@@ -1,4 +1,4 @@
-"""``python -m tests.wheel FOLDER``: install the wheel in FOLDER in a place of its own and see that nothing is compiled.
+"""``python -m tests.harness.wheel FOLDER``: install the wheel in FOLDER separately and check that nothing is compiled.
 
 It runs with the libraries of this environment, an empty folder for compiled kernels, and every listed kernel.
 """

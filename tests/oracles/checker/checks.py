@@ -8,12 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests import outsider
-from tests.checker.cells import key, letters, same
-from tests.checker.labels import Domain, place
-from tests.checker.models import satisfied
-from tests.checker.perturbed import perturbation
-from tests.checker.readers import Cells
+from tests.oracles import outsider
+from tests.oracles.checker.cells import key, letters, same
+from tests.oracles.checker.labels import Domain, place
+from tests.oracles.checker.models import satisfied
+from tests.oracles.checker.perturbed import perturbation
+from tests.oracles.checker.readers import Cells
 
 BY_POLICY = ("widths", "cuts", "mask", "dates", "tree", "file")
 """Kinds of hierarchies whose labels follow from the policy and the value itself, and name no other value."""
@@ -301,7 +301,7 @@ def _models(released: Released, owners: list[int]) -> Iterator[str]:
 
 
 def reading_of(released: Released, owners: list[int], sensitive: str | None) -> outsider.Reading:
-    """Read the release for the rules of tests/outsider.py, with one of its sensitive columns."""
+    """Read the release for the rules of tests/oracles/outsider.py, with one of its sensitive columns."""
     asked, table = released.asked, released.table
     domains = list(asked.quasi.values())
     tokens: list[list[str]] = []

@@ -12,7 +12,7 @@ import polars as pl
 
 import shoal
 from shoal.apps.samples import sample
-from tests import outsider
+from tests.oracles import outsider
 
 DATA = Path(shoal.__file__).parent / "apps" / "samples" / "data"
 TAG = "tag"

@@ -27,8 +27,8 @@ from shoal.methods.full_domain.search import Search
 from shoal.methods.partitioning.mondrian import Mondrian
 from shoal.support.machine.threads import PIECE
 from shoal.support.run import Run
+from tests.inputs.samples import CENSUS, DATA, PATIENTS
 from tests.methods.test_contract_methods import ANSWERS, ask
-from tests.sampled import CENSUS, DATA, PATIENTS
 
 HOME = str(Path(shoal.__file__).parent)
 seen: dict[str, dict[str, set[str]]] = defaultdict(lambda: {"methods": set(), "types": set()})

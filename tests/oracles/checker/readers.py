@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from tests.checker.cells import Number, letters
+from tests.oracles.checker.cells import Number, letters
 
 
 class Unreadable(Exception):

@@ -6,10 +6,10 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tests.checker.cells import same
+from tests.oracles.checker.cells import same
 
 if TYPE_CHECKING:
-    from tests.checker.checks import Released
+    from tests.oracles.checker.checks import Released
 
 
 def perturbation(

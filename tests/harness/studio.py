@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 PATIENCE = 30_000
 """Milliseconds that an expectation may take on a busy machine."""
 FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking")
-REPOSITORY = Path(__file__).parent.parent
+REPOSITORY = Path(__file__).parents[2]
 
 
 @dataclass

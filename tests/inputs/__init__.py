@@ -1,0 +1,1 @@
+"""Tables, policies and files that several tests use."""
