@@ -66,7 +66,7 @@ def card_of(
 def false_cells_allowed(case: Case, policy: Policy) -> float | None:
     """Return which share of cells may be false; None if the method makes none. How many are, an adversary who knows
     everybody but one could solve for the last."""
-    if policy.method.name not in METHODS or not METHODS[policy.method.name].relocates:
+    if policy.method.name not in METHODS or not METHODS[policy.method.name].false_cells.how:
         return None
     budgets = false_shares(case.requirements.models)
     return min([getattr(policy.build_method(), "budget", 1.0), *budgets])

@@ -475,7 +475,7 @@ class Case(Evidence):
         budgets = false_shares(self.requirements.models)
         if not budgets and self.record is not None:
             made = recorded_method(self.record)
-            budgets = [getattr(made, "budget", 0.0)] if made.relocates else []
+            budgets = [getattr(made, "budget", 0.0)] if made.false_cells.how else []
         elif not budgets and self._policy_relocates:
             budgets = [getattr(self.policy.build_method(), "budget", 0.0)]
         share = min(budgets, default=0.0)
@@ -484,7 +484,7 @@ class Case(Evidence):
     @property
     def _policy_relocates(self) -> bool:
         name = self.policy.method.name
-        return name in METHODS and METHODS[name].relocates
+        return name in METHODS and bool(METHODS[name].false_cells.how)
 
     @cached_property
     def truthful(self) -> tuple[Verdict, ...]:

@@ -17,11 +17,11 @@ def instead(method: Method, table: CodedTable, requirements: Requirements) -> st
     explain = either(command="`shoal explain`", python="`shoal.explain`")
     less = f"ask for less ({explain} says what each requirement costs)"
     if presence_models(requirements.models):
-        names = [name for name, kind in METHODS.items() if kind.needs_presence and name != method.name]
+        names = [name for name, kind in METHODS.items() if kind.can.presence_only and name != method.name]
         return f"Also search for bounds on presence, and may find a release: {', '.join(names)}. Or {less}"
     if fitting(table, requirements):
         return f"The method {METHODS.default} finds a release"
-    names = [name for name, kind in METHODS.items() if kind.drops_classes and name != method.name]
+    names = [name for name, kind in METHODS.items() if kind.can.search_mappings and name != method.name]
     if names and (requirements.suppressible(table.rows) or not requirements.monotone(table)):
         return f"Methods that suppress single classes may find a release: {', '.join(names)}. Or {less}"
     allow = more_suppression()

@@ -9,7 +9,7 @@ from typing import ClassVar
 from shoal.coding import CodedTable
 from shoal.errors import ARGUMENTS, PolicyError, Problem, ShoalBug, did_you_mean
 from shoal.judging.models.requirements import Requirements
-from shoal.methods.method import Method
+from shoal.methods.method import Abilities, Method
 from shoal.release import Release
 from shoal.support.run import Run
 
@@ -37,14 +37,13 @@ class Auto(Method):
     """
 
     name: ClassVar[str] = "auto"
-    counts_people: ClassVar[bool] = True
-    delegates: ClassVar[bool] = True
-    heeds_earlier: ClassVar[bool] = True
+    can: ClassVar[Abilities] = Abilities(
+        count_people=True, keep_earlier=True, delegate=True, optimize=("cells", "classes", "")
+    )
     summary: ClassVar[str] = (
         "tries every method that qualifies, and takes the best release that withstands the attacks"
     )
     paper: ClassVar[str] = "none: a choice among the others"
-    optimizes: ClassVar[tuple[str, ...]] = ("cells", "classes", "")
 
     methods: tuple[str, ...] = ()
     """Which methods to try; none named: all."""

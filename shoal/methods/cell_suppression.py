@@ -29,7 +29,7 @@ TOGETHER = 2
 def cells_problems(method: Method, requirements: Requirements) -> list[Problem]:
     """Return why single cells cannot be suppressed with this method or for these models."""
     problems = []
-    if method.gives or method.shows_buckets or method.relocates or method.needs_presence:
+    if method.shows.notions or method.shows.buckets or method.false_cells.how or method.can.presence_only:
         message = (
             f'"cells" needs a method that makes equivalence classes of true cells, and {method.name} does not'
         )
@@ -56,7 +56,7 @@ def released(method: Method, table: CodedTable, requirements: Requirements, run:
     if problems:
         raise PolicyError(problems)
     shares = [requirements.suppression]
-    if method.drops_classes:
+    if method.can.search_mappings:
         shares += [share for share in BUDGETS if share > requirements.suppression]
     found: list[tuple[float, Release]] = []
     errors = []

@@ -34,7 +34,7 @@ def keeping_open(
     assert model is not None
     if earlier is None:
         raise DataError("the policy names earlier releases, but they were not read")
-    if not method.heeds_earlier:
+    if not method.can.keep_earlier:
         method.check_suited(requirements, [attribute.name for attribute in table.sensitive])
     model.check(earlier)
     run.progress("intersect", 0.2)

@@ -44,7 +44,7 @@ def followed(method: Method, table: CodedTable, requirements: Requirements, run:
     refused: list[LimitError] = []
     tried: list[LongVector] = []
     # Searches over mappings take long with many columns, so they get one try.
-    for times in TIMES[:1] if method.keeps_alike else TIMES:
+    for times in TIMES[:1] if method.can.search_mappings else TIMES:
         shown = people.numbers(times * max(requirements.k, 1))
         if shown is None or any(np.array_equal(shown, other) for other in tried):
             continue
@@ -269,7 +269,7 @@ class _People:
         key = (round(share * 1e9), *wide.members.shape, hash(wide.members.tobytes()))
         if key not in self.kept:
             try:
-                if method.keeps_alike and not wide.one_value and not asked.only_k:
+                if method.can.search_mappings and not wide.one_value and not asked.only_k:
                     found = released(method, wide.repeated, asked, self.run)
                     found = replace(found, region_of=found.region_of[:: wide.members.shape[1]])
                 else:

@@ -36,6 +36,59 @@ class Parts:
     """Facts that are the same for every part, because they follow from the policy."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Shows:
+    """What the releases of a method show."""
+
+    classes: bool = False
+    """By default, all rows of a class show one node or range per column, and no cell is false: other methods can build
+    on it."""
+    notions: tuple[type[Model], ...] = ()
+    """The notions of k that they satisfy without equivalence classes."""
+    buckets: bool = False
+    """A column numbers buckets, and values were shuffled within each bucket."""
+    exact: bool = False
+    """Quasi-identifiers are shown as they are, never generalized."""
+    two_tables: bool = False
+    """They are two tables, joined by bucket number."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Abilities:
+    """What a method can be asked for."""
+
+    count_people: bool = False
+    """Its searches count the people of a class, if the policy names a person ID column."""
+    keep_earlier: bool = False
+    """Its searches show every rule the rows of each class, so they can keep open what earlier releases leave open."""
+    search_mappings: bool = False
+    """It searches for one level per column. So rows with equal quasi-identifiers are always in one class, single
+    classes can be suppressed, and the search judges all classes together: it satisfies rules about averages and shares
+    by itself. For other methods by classes, Shoal joins classes of their releases until such rules hold."""
+    make_buckets: bool = False
+    """Its classes can become the buckets of methods that shuffle within buckets."""
+    presence_only: bool = False
+    """It works only with bounds on presence."""
+    delegate: bool = False
+    """It lets other methods make the release."""
+    optimize: tuple[str, ...] = ()
+    """What its search makes small: losses of ``cells``, numbers about ``classes``, or nothing (`Measure.steers`)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FalseCells:
+    """How a method makes some cells false: they do not hold the value of the person whose row it is."""
+
+    how: str = ""
+    """In words, such as ``relocates cells``; empty: all its cells are true."""
+    share: float = 0.01
+    """A share of false cells that is worth permitting."""
+    moves_rows: bool = False
+    """It moves rows into classes of people with other values, and which rows and where to is a secret."""
+    single_values: str = "as it is"
+    """What a single value in a cell of a quasi-identifier is, in words."""
+
+
 CLASSES_OF_PARTS = "classes of disjoint parts are classes of the table, and every class is judged by itself"
 """Why methods that make classes may work on parts."""
 
@@ -51,55 +104,13 @@ class Method(ABC):
     """One line: what it does, and when to choose it."""
     paper: ClassVar[str]
     """The paper that introduced it."""
-    two_tables: ClassVar[bool] = False
-    """Its releases are two tables, joined by bucket number."""
-
-    shows_buckets: ClassVar[bool] = False
-    """Its releases have a column that numbers buckets; values were shuffled within each bucket."""
-    shows_exact: ClassVar[bool] = False
-    """Its releases show quasi-identifiers as they are, never generalized."""
-    drops_classes: ClassVar[bool] = False
-    """It may suppress single classes that fail the requirements, not only whole blocks."""
+    shows: ClassVar[Shows] = Shows()
+    can: ClassVar[Abilities] = Abilities()
+    false_cells: ClassVar[FalseCells] = FalseCells()
     trials: ClassVar[tuple[Mapping[str, Any], ...]] = ({},)
     """Options that are worth a trial of their own when methods are compared."""
-    makes_buckets: ClassVar[bool] = False
-    """Its classes can become the buckets of methods that shuffle within buckets."""
-    needs_presence: ClassVar[bool] = False
-    """It works only with bounds on presence."""
-    gives: ClassVar[tuple[type[Model], ...]] = ()
-    """The notions of k that its releases satisfy without equivalence classes; none where it makes classes."""
-    whole_classes: ClassVar[bool] = False
-    """By default it shows one node or range per column for all rows of a class, and its cells are true: other methods
-    can build on it."""
-    relocates: ClassVar[bool] = False
-    """It changes cells, so that some do not hold their owner's value."""
-    moves_rows: ClassVar[bool] = False
-    """It moves rows into classes of people with other values, so that it is a secret who was moved, and where to."""
-    changes: ClassVar[str] = "relocates cells"
-    """How it does so, in words."""
-    false_share: ClassVar[float] = 0.01
-    """A share of false cells that is worth permitting, if it makes any."""
-    single_values: ClassVar[str] = "as it is"
-    """What a single value in a cell of a quasi-identifier is, in words."""
-    helpless: ClassVar[tuple[str, ...]] = ()
-    """Adversaries that it does not stop, whatever its options."""
-
     parts: ClassVar[Parts | str] = "it is not proven that releases of parts make a release of the whole table"
     """How it works on parts of a large table, or why it cannot."""
-
-    counts_people: ClassVar[bool] = False
-    """Its searches count the people of a class, where a policy says whose each row is."""
-    keeps_alike: ClassVar[bool] = False
-    """Rows with equal quasi-identifiers are always in one class, whatever its options."""
-    delegates: ClassVar[bool] = False
-    """It lets other methods make the release."""
-
-    heeds_earlier: ClassVar[bool] = False
-    """Its searches ask every rule about the rows of each class, so they can keep open what earlier releases do."""
-
-    heeds_all: ClassVar[bool] = False
-    """Its search judges all classes together, so it keeps rules about averages and shares by itself. For other methods
-    by classes, Shoal joins classes of their releases until such rules hold."""
 
     def unsuited(self, requirements: Requirements, sensitive: Sequence[str]) -> list[Problem]:
         """Return which requirements this method cannot satisfy, whatever the data, each with what to do. `sensitive`
@@ -110,17 +121,17 @@ class Method(ABC):
     def check_suited(self, requirements: Requirements, sensitive: Sequence[str]) -> None:
         """Raise PolicyError with everything that `unsuited` returns."""
         problems = tuple(dict.fromkeys(self.unsuited(requirements, sensitive)))
-        if requirements.people and not self.counts_people:
+        if requirements.people and not self.can.count_people:
             message = f"{self.name} counts rows, but a column of the policy says whose each row is"
             compare = either(command="`shoal compare`", python="`shoal.compare`")
             problems += (
                 Problem("method.name", message, f"take auto, or see which methods count people: {compare}"),
             )
-        if requirements.with_earlier is not None and not self.heeds_earlier:
+        if requirements.with_earlier is not None and not self.can.keep_earlier:
             compare = either(command="`shoal compare`", python="`shoal.compare`")
             message = f"{self.name} does not heed earlier releases, but the policy names some"
             problems += (Problem("method.name", message, f"take auto, or see which methods do: {compare}"),)
-        shuffles = self.shows_buckets or self.two_tables
+        shuffles = self.shows.buckets
         for model in requirements.models if shuffles else ():
             if model.by_cells:
                 message = f"{self.name} shuffles values within buckets, and {model.name} is about whom cells lead to"
@@ -132,11 +143,7 @@ class Method(ABC):
     @property
     def cannot_stop(self) -> Mapping[str, Problem]:
         """The adversaries that it does not stop with these options, each with what to tell a policy that names them."""
-        hint = f"take auto, or see which methods do: {either(command='`shoal compare`', python='`shoal.compare`')}"
-        return {
-            name: Problem("method.name", f"{self.name} does not stop the adversary {name}", hint)
-            for name in self.helpless
-        }
+        return {}
 
     @property
     def stops_by_draws(self) -> tuple[str, ...]:
@@ -145,13 +152,10 @@ class Method(ABC):
         """
         return ()
 
-    optimizes: ClassVar[tuple[str, ...]] = ()
-    """What its search makes small: losses of ``cells``, numbers about ``classes``, or nothing (`Measure.steers`)."""
-
     @property
     def steered_by(self) -> tuple[str, ...]:
         """Return the kinds of measures that steer this method with its options: by default what it optimizes."""
-        return self.optimizes
+        return self.can.optimize
 
     @property
     def divides(self) -> Parts | str:

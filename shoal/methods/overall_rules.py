@@ -47,7 +47,7 @@ def in_reach(method: Method, requirements: Requirements) -> Requirements:
     """Return requirements that a search can keep: where it does not say which rows a class has, or where cells list
     values, people of the release stand for those of the population, who are at least as many.
     """
-    counts = method.heeds_earlier and getattr(method, "show", "") != SETS
+    counts = method.can.keep_earlier and getattr(method, "show", "") != SETS
     if counts or not any(isinstance(model, InPopulation) for model in requirements.models):
         return requirements
     rules = (

@@ -45,7 +45,7 @@ def propose_release(method: Method, table: CodedTable, requirements: Requirement
 
 
 def _beyond_reach(method: Method, table: CodedTable, requirements: Requirements) -> bool:
-    if table.population is None or method.delegates:
+    if table.population is None or method.can.delegate:
         return False
     from shoal.methods.overall_rules import in_reach
 
@@ -63,7 +63,7 @@ def _within_reach(method: Method, table: CodedTable, requirements: Requirements,
 
 
 def _has_overall(method: Method, table: CodedTable, requirements: Requirements) -> bool:
-    heeded = method.delegates or (method.heeds_all and requirements.suppress == "rows")
+    heeded = method.can.delegate or (method.can.search_mappings and requirements.suppress == "rows")
     return not heeded and bool(requirements.overall(table))
 
 
@@ -75,7 +75,7 @@ def _overall(method: Method, table: CodedTable, requirements: Requirements, run:
 
 
 def _is_followed(method: Method, table: CodedTable, _: Requirements) -> bool:
-    return table.followed and table.person is not None and not method.delegates
+    return table.followed and table.person is not None and not method.can.delegate
 
 
 def _followed(method: Method, table: CodedTable, requirements: Requirements, run: Run) -> Release:
@@ -86,7 +86,7 @@ def _followed(method: Method, table: CodedTable, requirements: Requirements, run
 
 
 def _has_earlier(method: Method, _: CodedTable, requirements: Requirements) -> bool:
-    return requirements.with_earlier is not None and not method.delegates
+    return requirements.with_earlier is not None and not method.can.delegate
 
 
 def _over_time(method: Method, table: CodedTable, requirements: Requirements, run: Run) -> Release:

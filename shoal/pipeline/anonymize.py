@@ -95,7 +95,7 @@ def make_files(
         return _anonymize_file_on_spark(source, policy, output, papers_of_spark, spare, seed, force, progress)
     plan = Plan.of(policy)
     outputs: list[tuple[Path | DatabaseTable, str]] = [(output, "the release")]
-    if plan.method.two_tables:
+    if plan.method.shows.two_tables:
         outputs.append((second_path(output), "the release, its second table"))
     papers = [
         *((path, "a card") for path in cards),

@@ -72,7 +72,7 @@ def make_release(
     with clock("encode"):
         table = encode_whole(frame, policy, population)
         check_perturbed(table, policy.perturbed)
-        destination.check(table, policy, exact=plan.method.shows_exact)
+        destination.check(table, policy, exact=plan.method.shows.exact)
     plan = plan.on(table)
     release = propose(plan, table, run, clock)
     run.progress("write", 0.8)

@@ -168,13 +168,11 @@ def adversary_problems(privacy: Privacy, method: Method | None) -> list[Problem]
             found.append(Problem("privacy.notion", message, hint))
     if (
         method is not None
-        and method.relocates
+        and method.false_cells.how
         and "knows-algorithm" in names
         and privacy.presence is not None
     ):
-        message = (
-            f"{method.name} {method.changes}, and presence is judged for adversaries who do not know that"
-        )
+        message = f"{method.name} {method.false_cells.how}, and presence is judged for adversaries who do not know that"
         hint = "ask for presence without knows-algorithm, or take another method: mpalm, spalm"
         found.append(Problem("privacy.presence", message, hint))
     return found

@@ -69,8 +69,8 @@ def not_uniform(choice: MethodChoice, utility: Utility, privacy: Privacy | None)
     if utility.levels is None or method_problems(choice) or choice.name == AUTO:
         return []
     kind = METHODS[choice.name]
-    if not kind.whole_classes or kind.needs_presence:
-        can = [name for name, one in METHODS.items() if one.whole_classes and not one.needs_presence]
+    if not kind.shows.classes or kind.can.presence_only:
+        can = [name for name, one in METHODS.items() if one.shows.classes and not one.can.presence_only]
         message = f"{choice.name} cannot show one set of labels per column"
         return [Problem("utility.levels", message, f"leave it out, or choose {', '.join(can)}")]
     if choice.options().get("show") == "sets":

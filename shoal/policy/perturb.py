@@ -93,7 +93,7 @@ def perturb_problems(
                     "values and not for the true ones, or the other way round"
                 )
                 found.append(Problem(path, message, "leave it out, or make the column plain"))
-            elif kind is not None and kind.shows_buckets:
+            elif kind is not None and kind.shows.buckets:
                 message = f"{kind.name} shuffles sensitive values within buckets, and these have to be true"
                 found.append(Problem(path, message, "leave it out, or make the column plain"))
     return found

@@ -518,8 +518,8 @@ def test_sets_and_buckets_are_explained(method):
     """The labels are those of the rows, whatever a method shows."""
     kind = METHODS[method]
     data = pl.DataFrame({"age": NUMBERS, "town": TOWNS, "sick": TOWNS})
-    asked = {"l": 2} if kind.shows_buckets else {"k": 3}
-    if kind.gives:
+    asked = {"l": 2} if kind.shows.buckets else {"k": 3}
+    if kind.shows.notions:
         asked["notion"] = "k-k"
     made = shoal.anonymize(
         data, quasi=["age", "town"], sensitive=["sick"], method={"name": method, **SHOWING[method]}, **asked

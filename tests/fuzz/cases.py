@@ -217,7 +217,7 @@ class Case:
             ],
             suppression=self.suppression,
             tag=self.tag,
-            relocates=kind.relocates,
+            relocates=bool(kind.false_cells.how),
             loose=self.untyped,
             perturbed=self.perturbed,
             **more,
@@ -269,7 +269,7 @@ def case(seed: int, number: int) -> Case:
         marks = [f"ID{random.randint(10**6, 10**7)}q" for _ in range(whole)]
         columns.append(Column(taken.pop(), "identifier", "text", marks))
     tag = None
-    if random.random() < 0.7 or METHODS[method].relocates:
+    if random.random() < 0.7 or METHODS[method].false_cells.how:
         tag = taken.pop()
         marks = random.sample(range(10_000, 99_999), whole)
         columns.append(Column(tag, "plain", "int", [own + (own % 10 == 0) * 100_000 for own in marks]))
@@ -329,9 +329,9 @@ def _part_rows(random: Random, method: str, options: Mapping[str, Any]) -> int:
 def _extras(random: Random, method: str, options: Mapping[str, Any], question: Question) -> frozenset[str]:
     """Draw what is asked for in addition."""
     kind = METHODS[method]
-    suited = kind.whole_classes and not kind.needs_presence and not question.population
+    suited = kind.shows.classes and not kind.can.presence_only and not question.population
     able = {"bounds": 0.25, "pseudonyms": 0.3, "uniform": 0.2 * (suited and options.get("show") != "sets")}
-    able["cells"] = 0.5 * (suited and kind.drops_classes)
+    able["cells"] = 0.5 * (suited and kind.can.search_mappings)
     able["perturbed"] = 0.3
     return frozenset(name for name, share in able.items() if random.random() < share)
 

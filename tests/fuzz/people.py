@@ -20,7 +20,7 @@ from shoal.methods import METHODS
 from shoal.policy import Policy
 from tests.fuzz.said import Said, run
 
-COUNTING = [name for name, kind in METHODS.items() if kind.counts_people]
+COUNTING = [name for name, kind in METHODS.items() if kind.can.count_people]
 RULES: list[dict[str, Any]] = [
     {}, {"l": {"distinct": 2}}, {"l": {"probabilistic": 1.5}}, {"l": {"entropy": 1.5}}, {"l": {"recursive": (2.0, 2)}},
     {"t": {"equal": 0.4}}, {"t": {"ordered": 0.3}}, {"alpha": 0.7}, {"p": 2}, {"ke": (2, 1.0)}, {"k_map": 3},

@@ -251,13 +251,13 @@ def fitting(method: str) -> list[str]:
     kind = METHODS[method]
     if method in ONLY:
         return list(ONLY[method])
-    if kind.needs_presence:
+    if kind.can.presence_only:
         return ["delta-presence"]
-    if kind.shows_buckets:
+    if kind.shows.buckets:
         return list(BUCKETS)
-    if kind.gives:
-        return [model.name for model in kind.gives]
-    if kind.relocates:
+    if kind.shows.notions:
+        return [model.name for model in kind.shows.notions]
+    if kind.false_cells.how:
         return ["relocation", "relocation", "relocation", *BY_CLASSES]
     return [
         *BY_CLASSES,
@@ -285,7 +285,7 @@ def question_for(random: Random, method: str) -> Question:
     """Return a random question, most often one that the method can answer."""
     names = fitting(method) if random.random() < 0.93 else list(QUESTIONS)
     found = QUESTIONS[random.choice(names)](random)
-    if METHODS[method].shows_buckets and len(found.models) > 1 and random.random() < 0.95:
+    if METHODS[method].shows.buckets and len(found.models) > 1 and random.random() < 0.95:
         # Exact quasi-identifiers in buckets are not k-anonymous.
         privacy = {name: value for name, value in found.privacy.items() if name != "k"}
         return replace(found, privacy=privacy, models=found.models[1:])

@@ -26,7 +26,7 @@ from tests.fuzz.said import Said, run
 from tests.oracles import outsider_over_time as over_time
 from tests.oracles.outsider_over_time import Row, Shown
 
-HEEDING = [name for name, kind in METHODS.items() if kind.heeds_earlier]
+HEEDING = [name for name, kind in METHODS.items() if kind.can.keep_earlier]
 QUASI = {"zip": ["11", "12", "21", "22"], "age": ["31", "32", "41"]}
 TREES = {
     "zip": {"tree": {"1*": ["11", "12"], "2*": ["21", "22"]}},

@@ -310,7 +310,7 @@ def read_file(path: Path) -> Cells:
 def _bucket(case: Case, result: shoal.Result, table: Cells) -> str | None:
     """Return the column of buckets: the last one, if the method shows buckets."""
     kind = METHODS[str(case.method["name"])]
-    return table.columns[-1] if kind.shows_buckets and result.buckets is not None else None
+    return table.columns[-1] if kind.shows.buckets and result.buckets is not None else None
 
 
 def _told(released: Released, result: shoal.Result) -> list[str]:
@@ -351,7 +351,7 @@ def _more(case: Case, result: shoal.Result, source: Any) -> dict[str, Any]:
 
 def _together(case: Case) -> list[list[str]] | None:
     """Return which columns a method shuffles as a unit within buckets, where its card does not say so."""
-    if not METHODS[str(case.method["name"])].shows_buckets:
+    if not METHODS[str(case.method["name"])].shows.buckets:
         return None
     quasi = [column.name for column in case.of_role("quasi")]
     alone = [[column.name] for column in case.of_role("sensitive")]

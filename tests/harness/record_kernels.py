@@ -111,7 +111,7 @@ def ask_people(names: Iterable[str]) -> None:
     """Let methods count the people of a table in which some have several rows."""
     policy = shoal.Policy.read(DATA / "visits.toml").to_dict()
     for name in names:
-        for rows in (150, 900) if METHODS[name].counts_people else ():
+        for rows in (150, 900) if METHODS[name].can.count_people else ():
             asked = {"k": 3, "l": {"distinct": 2, "probabilistic": 1.2}, "p": 2}
             with suppress(ShoalError):  # some methods need other requirements
                 shoal.anonymize(

@@ -480,7 +480,7 @@ def test_exact_quasi_identifiers_are_refused_before_the_work(tmp_path, monkeypat
     """Methods that publish them say at once what the file cannot hold, and others generalize it."""
     source, asked = tmp_path / "d.parquet", {"quasi": ["q"], "sensitive": ["s"]}
     pl.DataFrame({"q": values, "s": list("abcd") * 4}).write_parquet(source)
-    exact = [method for method, kind in METHODS.items() if kind.shows_exact]
+    exact = [method for method, kind in METHODS.items() if kind.shows.exact]
     assert exact
     for method in exact:
         monkeypatch.setattr(METHODS[method], "anonymize", lambda *_: pytest.fail("worked"))

@@ -18,7 +18,7 @@ PEOPLE = pl.DataFrame(
         "s": ["u", "v", "w", "x"] * 4,
     }
 )
-SHUFFLING = [name for name, kind in METHODS.items() if kind.shows_buckets]
+SHUFFLING = [name for name, kind in METHODS.items() if kind.shows.buckets]
 ASKED = {"quasi": ["a", "b"], "sensitive": ["s"]}
 
 

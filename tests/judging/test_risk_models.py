@@ -297,7 +297,7 @@ def test_people_within(data):
 CLASSES = [
     name
     for name, kind in METHODS.items()
-    if kind.whole_classes and not kind.needs_presence and not kind.relocates
+    if kind.shows.classes and not kind.can.presence_only and not kind.false_cells.how
 ]
 
 

@@ -318,7 +318,7 @@ CITIZENS = pl.DataFrame(
 def asked(name):
     kind = METHODS[name]
     policy = {**POLICY, "method": name, "k": None}
-    if name in ("bucketization", "slice-columns", "permute-generalize") or kind.needs_presence:
+    if name in ("bucketization", "slice-columns", "permute-generalize") or kind.can.presence_only:
         return {**policy, "presence": [0, 1], "population": pl.concat([CITIZENS, CITIZENS])}
     if name == "slicing":
         return {**policy, "l": {"slicing": 1.2}}
@@ -326,9 +326,9 @@ def asked(name):
         return {**policy, "l": {"distinct": 2}}
     if name == "ring":
         return {**policy, "k": 2, "notion": "probabilistic-k"}
-    if kind.gives:
-        return {**policy, "k": 2, "notion": kind.gives[0].name}
-    if kind.relocates:
+    if kind.shows.notions:
+        return {**policy, "k": 2, "notion": kind.shows.notions[0].name}
+    if kind.false_cells.how:
         share = 0.3 if "budget" in option_types(kind) else 1.0
         own = {"budget": share} if share < 1 else {}
         return {**policy, "k": 3, "relocation": {"budget": share}, "method": {"name": name, **own}}
@@ -347,10 +347,10 @@ def test_every_method_is_true(name):
             assert found is None
             continue
         assert found.holds
-        assert found.reached == 0 or METHODS[name].relocates
+        assert found.reached == 0 or METHODS[name].false_cells.how
 
 
-@pytest.mark.parametrize("name", sorted(name for name, kind in METHODS.items() if not kind.relocates))
+@pytest.mark.parametrize("name", sorted(name for name, kind in METHODS.items() if not kind.false_cells.how))
 def test_no_method_hides_a_changed_sensitive_value(name):
     policy = asked(name)
     people = policy.pop("population", None)

@@ -243,7 +243,7 @@ def test_every_release_under_limits_is_verified(name):
     rows = pl.concat([CITIES] * 4).with_columns(member=pl.lit(True))
     people = pl.concat([rows, rows.with_columns(member=pl.lit(False))])
     asked = {key: ASKED[key] for key in ("quasi", "sensitive", "hierarchies", "limits")} | {"method": name}
-    if name in ("bucketization", "slice-columns", "permute-generalize") or kind.needs_presence:
+    if name in ("bucketization", "slice-columns", "permute-generalize") or kind.can.presence_only:
         asked |= {"presence": [0, 0.9], "population": {"column": "member"}}
         rows = people
     elif name == "slicing":
@@ -256,18 +256,18 @@ def test_every_release_under_limits_is_verified(name):
         }
     elif name == "ring":
         asked |= {"k": 2, "notion": "probabilistic-k", "plain": ["member"]}
-    elif kind.gives:
+    elif kind.shows.notions:
         asked |= {
             "k": 2,
-            "notion": kind.gives[0].name,
+            "notion": kind.shows.notions[0].name,
             "plain": ["member"],
         }
     else:
         asked |= {"k": 2, "plain": ["member"]}
-    if kind.relocates:
+    if kind.false_cells.how:
         asked |= {
             "relocation": {"budget": 0.5},
-            "method": {"name": name} | ({"budget": 0.5} if kind.moves_rows else {}),
+            "method": {"name": name} | ({"budget": 0.5} if kind.false_cells.moves_rows else {}),
         }
     made = shoal.anonymize(rows, shoal.Policy.from_keywords(**asked), seed=1)
     assert limit_of(made).holds

@@ -156,7 +156,7 @@ def check_what_is_published(method, made, reading):
     assert sorted(row.owner for row in reading.rows) == list(range(len(reading.people)))
     if made.buckets is None:
         assert [row.value for row in reading.rows] == [reading.values[row.owner] for row in reading.rows]
-        assert reading.untrue_cells == 0 or METHODS[method].relocates
+        assert reading.untrue_cells == 0 or METHODS[method].false_cells.how
         return
     members, shown = defaultdict(Counter), defaultdict(Counter)
     for row in reading.rows:

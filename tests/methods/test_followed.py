@@ -25,7 +25,7 @@ from shoal.policy import Policy
 from tests import oracles
 from tests.oracles import outsider_followed as followers
 
-COUNTING = [name for name, kind in METHODS.items() if kind.counts_people]
+COUNTING = [name for name, kind in METHODS.items() if kind.can.count_people]
 ROLES = {
     "quasi": ["zip", "age"],
     "sensitive": ["diagnosis"],

@@ -21,7 +21,7 @@ from shoal.policy.suggestions import look_at
 from tests.methods.test_people import _covers, reached
 from tests.oracles import outsider_people as crowd
 
-COUNTING = [name for name, kind in METHODS.items() if kind.counts_people]
+COUNTING = [name for name, kind in METHODS.items() if kind.can.count_people]
 ROLES = {
     "quasi": ["zip", "age"],
     "sensitive": ["diagnosis"],

@@ -289,7 +289,7 @@ def test_the_command_intersects_files(tmp_path):
 
 # --- a requirement --------------------------------------------------------------------------------------------
 
-HEEDING = [name for name, kind in METHODS.items() if kind.heeds_earlier]
+HEEDING = [name for name, kind in METHODS.items() if kind.can.keep_earlier]
 
 
 def shown_rows(release: pl.DataFrame, told: dict[str, object]) -> list[Shown]:

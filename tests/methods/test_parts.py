@@ -38,7 +38,7 @@ from tests.fuzz.trial import tried
 from tests.inputs.strategies import tables
 
 CLAIMING = [name for name, kind in METHODS.items() if isinstance(kind.parts, Parts)]
-BY_CLASSES = [name for name in CLAIMING if not METHODS[name].gives]
+BY_CLASSES = [name for name in CLAIMING if not METHODS[name].shows.notions]
 MORE = {
     "distinct-l": {"l": 2},
     "entropy-l": {"l": 1.5},
@@ -186,7 +186,7 @@ def test_every_class_of_every_part_satisfies_the_models_of_the_whole(
     group_of[kept] = numbers
     # Of the whole table: a part would compare with its own distribution.
     assert wanted.satisfied(table.grouped(group_of, int(numbers.max()) + 1)).all()
-    for j in range(0 if METHODS[name].relocates else len(table.attributes)):
+    for j in range(0 if METHODS[name].false_cells.how else len(table.attributes)):
         codes = table.quasi.wide[kept, j]
         assert (made.low[made.region_of[kept], j] <= codes).all()
         assert (codes <= made.high[made.region_of[kept], j]).all()
@@ -266,7 +266,7 @@ def test_parts_are_small_wherever_a_cut_is_allowed(table, k, rows):
         assert (np.diff(own) > 0).all()
 
 
-@pytest.mark.parametrize("name", [name for name in CLAIMING if METHODS[name].counts_people])
+@pytest.mark.parametrize("name", [name for name in CLAIMING if METHODS[name].can.count_people])
 def test_people_in_several_parts_are_counted_in_every_class(name):
     visits = sample("visits", 500).drop("visited", "diagnosis", "minutes")
     asks = {

@@ -29,7 +29,7 @@ from shoal.policy.suggestions import look_at
 from tests import oracles
 from tests.oracles import outsider_people as crowd
 
-COUNTING = [name for name, kind in METHODS.items() if kind.counts_people]
+COUNTING = [name for name, kind in METHODS.items() if kind.can.count_people]
 EXAMPLE = pl.DataFrame(
     {
         "person": list("AAABC"),

@@ -94,7 +94,9 @@ def test_a_class_shows_a_star_instead_of_losing_rows_or_a_level_everywhere(metho
 @pytest.mark.parametrize("name", sorted(METHODS))
 def test_every_method_by_classes_takes_it_and_others_refuse(name):
     kind = METHODS[name]
-    by_classes = not (kind.gives or kind.shows_buckets or kind.relocates or kind.needs_presence)
+    by_classes = not (
+        kind.shows.notions or kind.shows.buckets or kind.false_cells.how or kind.can.presence_only
+    )
     more = {"p": 2} if "p-k" in name else {"l": 2}
     wanted = {**WANTED, "l": None, **more, "method": name, "suppress": "cells"}
     if by_classes:

@@ -58,7 +58,7 @@ def asked(**more):
     return shoal.Policy.from_keywords(**{**keywords, **more})
 
 
-SUITED = sorted(name for name, kind in METHODS.items() if kind.whole_classes and not kind.needs_presence)
+SUITED = sorted(name for name, kind in METHODS.items() if kind.shows.classes and not kind.can.presence_only)
 
 
 @pytest.mark.parametrize("method", SUITED)

@@ -76,7 +76,7 @@ def cases(draw):
         "method": {"name": method},
         "utility": {"suppression": 0.4},
     }
-    if METHODS[method].relocates:
+    if METHODS[method].false_cells.how:
         tested = "alpha" in option_types(METHODS[method])
         policy["privacy"]["relocation"] = {"budget": 0.2, "alpha": 1e-6} if tested else {"budget": 1.0}
     return frame.select("block", *names, "secret"), policy

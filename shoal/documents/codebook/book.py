@@ -186,7 +186,7 @@ def _columns(
         if one is not None
     }
     method, ways = policy.method.name, policy.perturbed
-    single = METHODS[method].single_values if method in METHODS else "as it is"
+    single = METHODS[method].false_cells.single_values if method in METHODS else "as it is"
     for name in rows.columns:
         if name in ends:
             out.append(_bound(rows[name], *ends[name]))

@@ -32,7 +32,7 @@ def check_possible(policy: Policy) -> Method:
     method = policy.build_method()
     able = [one for one, kind in METHODS.items() if by_classes(kind)]
     # Of these two, full-domain methods search over counts, and mondrian's boxes are its own.
-    exact = method.drops_classes or isinstance(method, Mondrian)
+    exact = method.can.search_mappings or isinstance(method, Mondrian)
     if by_classes(type(method)) and not exact and isinstance(method.divides, str):
         hint = f"change its options, use {METHODS.default}, or {LOCAL}"
         problems.append(Problem("method", f"{name} cannot work on parts: {method.divides}", hint))
@@ -89,7 +89,7 @@ def refuse_papers(codebooks: Sequence[Path], keys: Path | None) -> None:
 
 def by_classes(kind: type[Method]) -> bool:
     """Return whether releases of a method are made of classes, so that tasks can make and judge them part by part."""
-    return (kind.whole_classes or kind.makes_buckets) and not kind.needs_presence
+    return (kind.shows.classes or kind.can.make_buckets) and not kind.can.presence_only
 
 
 def judging_problems(policy: Policy) -> list[Problem]:

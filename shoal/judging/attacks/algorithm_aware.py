@@ -56,11 +56,10 @@ class AlgorithmAware(RingAttack):
     @classmethod
     def inapplicable(cls, setting: Setting) -> str:
         """Rings and relocations can be reconstructed, and only known owners tell whether a guess is right."""
-        relocates = setting.method is not None and setting.method.moves_rows
-        if relocates and setting.owners:
+        if setting.false_cells.moves_rows and setting.owners:
             return ""
         found = super().inapplicable(setting)
-        if not relocates:
+        if not setting.false_cells.moves_rows:
             return found and found.replace("method ring", "method ring or by one that relocates rows")
         return f"whose row is whose is not known; {how_to_tell_owners()}"
 
@@ -82,7 +81,7 @@ class AlgorithmAware(RingAttack):
 
     def attempt(self, evidence: Evidence, run: Run) -> Exposure:
         """Try all rotations of all rings. O(rows x k)."""
-        if self.method is not None and self.method.relocates:
+        if self.method is not None and self.method.false_cells.how:
             if self.requirements is None:
                 raise DataError("this attack must know what the method was asked for")
             return rerun_relocation(evidence, self.method, self.requirements, self.name, run)

@@ -15,6 +15,7 @@ from shoal.judging.models import Model
 from shoal.judging.models.hybrid_k import false_shares, size_test_levels
 from shoal.judging.models.threats import LINKABILITY, Threat
 from shoal.methods import Method
+from shoal.methods.method import FalseCells
 from shoal.release.results import plain
 from shoal.support.arrays import FloatVector, LongVector
 from shoal.support.brief import html_table
@@ -59,22 +60,25 @@ class Setting:
     """That the method made it is known by the run or its record, not only by the policy."""
 
     @property
+    def false_cells(self) -> FalseCells:
+        """How the method makes cells false; where it is not known, as if it made none."""
+        return FalseCells() if self.method is None else self.method.false_cells
+
+    @property
     def relocated(self) -> bool:
         """Rows may have been relocated: the method does so, or the policy allows it, unless it is known that the
         release was made by a method that relocates none. Then an adversary may take every row for true.
         """
         if self.made_by_it and self.method is not None:
-            return self.method.relocates
-        allowed = bool(false_shares(self.models) or size_test_levels(self.models))
-        return allowed or (self.method is not None and self.method.relocates)
+            return bool(self.false_cells.how)
+        return bool(false_shares(self.models) or size_test_levels(self.models) or self.false_cells.how)
 
     @property
     def moved(self) -> bool:
         """Rows may have been moved into classes of people with other values: not if the method is known to make its
         false cells in another way.
         """
-        other = self.method is not None and self.method.relocates and not self.method.moves_rows
-        return self.relocated and not other
+        return self.relocated and (self.false_cells.moves_rows or not self.false_cells.how)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)

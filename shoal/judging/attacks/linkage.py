@@ -93,8 +93,7 @@ class Linkage(Attack):
         counted.
         """
         found = super().played(adversary, setting)
-        relocated = setting.method is not None and setting.method.relocates
-        return {**found, "adversary": "some"} if found and relocated else found
+        return {**found, "adversary": "some"} if found and setting.false_cells.how else found
 
     @classmethod
     def scenarios(cls, setting: Setting) -> Mapping[str, Options]:

@@ -56,7 +56,7 @@ class RecordLinkage(Attack):
         """Where every row covers its owner, candidates are known for sure, and distance adds nothing."""
         if not setting.intact:
             return SHUFFLED
-        if setting.method is None or not setting.method.relocates:
+        if not setting.false_cells.how:
             return "every row covers its owner's values, so the attack linkage knows the candidates for sure"
         return "" if setting.owners else f"whose row is whose is not known; {how_to_tell_owners()}"
 

@@ -17,8 +17,8 @@ from shoal.judging.models.risk_limits import HighestRisk
 from shoal.methods.aggregating.coordinates import Coordinates, coordinates, is_number, known
 from shoal.methods.clustering.cluster_classes import blocked, checked, numbered
 from shoal.methods.clustering.clusters import collapse
-from shoal.methods.method import CLASSES_OF_PARTS, Parts
-from shoal.methods.relocating.relocation import FalseCells, changed_cells, group_rules
+from shoal.methods.method import CLASSES_OF_PARTS, FalseCells, Parts
+from shoal.methods.relocating.relocation import Falsifying, changed_cells, group_rules
 from shoal.release import Release
 from shoal.support.arrays import FloatVector, IntMatrix, IntVector, LongVector
 from shoal.support.run import Run
@@ -29,7 +29,7 @@ SHOWN = ("mean", "median")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Microaggregation(FalseCells):
+class Microaggregation(Falsifying):
     """Groups of k to 2k - 1 close rows; all rows of a group show the same values, so classes have k rows.
 
     A number shows the value of the column that is closest to the group's mean, or the group's median; a category shows
@@ -44,9 +44,11 @@ class Microaggregation(FalseCells):
         "Domingo-Ferrer and Torra: Ordinal, Continuous and Heterogeneous k-Anonymity through Microaggregation, "
         "DMKD 2005; Hansen and Mukherjee: A Polynomial Algorithm for Optimal Univariate Microaggregation, TKDE 2003"
     )
-    changes: ClassVar[str] = "shows means of groups in place of values"
-    false_share: ClassVar[float] = 1.0
-    single_values: ClassVar[str] = "as the mean, median or most frequent value of a group of close rows"
+    false_cells: ClassVar[FalseCells] = FalseCells(
+        how="shows means of groups in place of values",
+        share=1.0,
+        single_values="as the mean, median or most frequent value of a group of close rows",
+    )
     parts: ClassVar[Parts | str] = Parts(
         why=CLASSES_OF_PARTS,
         whole=60_000,
@@ -80,7 +82,7 @@ class Microaggregation(FalseCells):
         models = requirements.models
         if not false_shares(models):
             permit = setting("privacy.relocation.budget", 1.0)
-            message = f"{self.name} {self.changes}, and the policy allows no false cells"
+            message = f"{self.name} {self.false_cells.how}, and the policy allows no false cells"
             found.append(Problem("privacy.relocation.budget", message, f"to allow any share: {permit}"))
         if size_test_levels(models):
             message = (
@@ -88,12 +90,13 @@ class Microaggregation(FalseCells):
             )
             found.append(Problem("privacy.relocation.alpha", message, "leave it out, or take another method"))
         if presence_models(models):
-            message = f"{self.name} {self.changes}, and presence is judged by cells that are true"
+            message = f"{self.name} {self.false_cells.how}, and presence is judged by cells that are true"
             found.append(Problem("privacy.presence", message, "leave it out, or take another method"))
         found += [
             Problem(
                 f"privacy.{model.key.name}",
-                f"{self.name} {self.changes}, and {model.name} counts the people of a population who match them",
+                f"{self.name} {self.false_cells.how}, and {model.name} counts the people of a population who match "
+                "them",
                 "leave it out, or take another method",
             )
             for model in models
@@ -139,7 +142,7 @@ class Microaggregation(FalseCells):
             "false_share": false / max(cells, 1),
             "changed_by_column": {a.name: int(c) for a, c in zip(table.attributes, changed, strict=True)},
             "budget_share": _budget(requirements),
-            "published_as": {"quasi": self.single_values},
+            "published_as": {"quasi": self.false_cells.single_values},
             "variance_lost": variance_lost(placed, region_of, count),
         }
         return Release(region_of, shown, shown.copy(), relocated=True, facts=facts)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -17,12 +17,12 @@ from shoal.judging.models.k_type import KType
 from shoal.judging.models.requirements import Requirements
 from shoal.methods.blocks import of_size
 from shoal.methods.loss_tables import losses_of
-from shoal.methods.method import Method, Parts
+from shoal.methods.method import Abilities, Method, Parts
 from shoal.release import Release
 from shoal.support.arrays import BoolVector, IntMatrix, IntVector, LongVector
 from shoal.support.brief import Brief
 from shoal.support.run import Run
-from shoal.support.wording import setting
+from shoal.support.wording import either, setting
 
 if TYPE_CHECKING:
     from shoal.kernels.losses import Losses
@@ -36,8 +36,9 @@ LOOK = 1000
 
 
 class OwnCells(Method):
-    """A method that generalizes each row separately, and so satisfies the notions of k that it `gives`."""
+    """A method that generalizes each row separately, and so satisfies the notions of k that it `shows`."""
 
+    can: ClassVar[Abilities] = Abilities(optimize=("cells",))
     parts: ClassVar[Parts | str] = Parts(
         why="rows of other parts only add matches: (k,1), (1,k) and (k,k) count them, and a match of a complete "
         "assignment of a part is one of the table, completed by the true owners in the other parts",
@@ -55,22 +56,34 @@ class OwnCells(Method):
         problems = []
         for model in requirements.models:
             if isinstance(model, KType):
-                if isinstance(model, self.gives):
+                if isinstance(model, self.shows.notions):
                     continue
-                given = " and ".join(kind.name for kind in self.gives)
+                given = " and ".join(kind.name for kind in self.shows.notions)
                 message = f"{self.name} gives {given}, but the policy asks for {model.name}"
-                others = [name for name, kind in METHODS.items() if isinstance(model, kind.gives)]
+                others = [name for name, kind in METHODS.items() if isinstance(model, kind.shows.notions)]
                 hint = f"take {', '.join(others)} or {classes}"
             elif isinstance(model, HybridK | AlphaHybrid):
                 continue  # there are no false cells
             elif isinstance(model, KAnonymity):
                 message = f"{self.name} generalizes each row separately, so its releases are not k-anonymous"
-                hint = f"ask for {setting('privacy.notion', self.gives[-1].name)}, or take {classes}"
+                hint = f"ask for {setting('privacy.notion', self.shows.notions[-1].name)}, or take {classes}"
             else:
                 message = f"{model.name} is about equivalence classes, and {self.name} makes none"
                 hint = f"take {classes}"
             problems.append(Problem("method.name", message, hint))
         return problems
+
+    @property
+    def cannot_stop(self) -> Mapping[str, Problem]:
+        """The adversaries whom only other notions of k stop."""
+        from shoal.judging.models import MODELS
+
+        hint = f"take auto, or see which methods do: {either(command='`shoal compare`', python='`shoal.compare`')}"
+        return {
+            kind.about: Problem("method.name", f"{self.name} does not stop the adversary {kind.about}", hint)
+            for kind in MODELS.values()
+            if issubclass(kind, KType) and kind.weakest and kind not in self.shows.notions
+        }
 
     def start_cells(self, table: CodedTable, requirements: Requirements) -> Cells:
         """Begin with every row's own values. Rows in blocks of fewer than k are suppressed."""

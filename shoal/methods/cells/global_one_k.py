@@ -7,12 +7,12 @@ from typing import Any, ClassVar
 
 from shoal.coding import CodedTable
 from shoal.errors import PolicyError, Problem, check_known
-from shoal.judging.models import Model, k_type
+from shoal.judging.models import k_type
 from shoal.judging.models.requirements import Requirements
 from shoal.methods.cells.cells import OwnCells
 from shoal.methods.cells.k_k import KK, STARTS, begun, makers
 from shoal.methods.cells.k_one import PAPER, widened
-from shoal.methods.method import Parts
+from shoal.methods.method import Parts, Shows
 from shoal.release import Release
 from shoal.support.run import Run
 from shoal.support.wording import setting
@@ -27,13 +27,11 @@ class GlobalOneK(OwnCells):
     """
 
     name: ClassVar[str] = "global-1-k"
-    gives: ClassVar[tuple[type[Model], ...]] = (*KK.gives, k_type.GlobalOneK)
-    helpless: ClassVar[tuple[str, ...]] = ("knows-algorithm",)
+    shows: ClassVar[Shows] = Shows(notions=(*KK.shows.notions, k_type.GlobalOneK))
     summary: ClassVar[str] = (
         "global (1,k): k possible rows for everybody, not equally likely ones; loses less than classes"
     )
     paper: ClassVar[str] = PAPER
-    optimizes: ClassVar[tuple[str, ...]] = ("cells",)
 
     start: str = KK.name
     """What to begin with: ``k-k`` (by expansion), ``expansion`` or ``nearest`` (raised to (k,k) first), or any

@@ -9,10 +9,11 @@ import numpy as np
 
 from shoal.coding import CodedTable
 from shoal.errors import PolicyError, Problem, check_known
-from shoal.judging.models import Model, k_type
+from shoal.judging.models import k_type
 from shoal.judging.models.requirements import Requirements
 from shoal.methods.cells.cells import Cells, OwnCells
 from shoal.methods.cells.k_one import PAPER, Expansion, Nearest, widened
+from shoal.methods.method import Shows
 from shoal.release import Release
 from shoal.support.run import Run
 
@@ -23,7 +24,7 @@ def makers() -> list[str]:
     """Return the names of the methods that make classes, whose releases a method of cells can begin with."""
     from shoal.methods import METHODS
 
-    return [name for name, kind in METHODS.items() if kind.whole_classes and not kind.needs_presence]
+    return [name for name, kind in METHODS.items() if kind.shows.classes and not kind.can.presence_only]
 
 
 def begun(
@@ -51,13 +52,11 @@ class KK(OwnCells):
     """
 
     name: ClassVar[str] = "k-k"
-    gives: ClassVar[tuple[type[Model], ...]] = (k_type.OneK, k_type.KOne, k_type.KK)
-    helpless: ClassVar[tuple[str, ...]] = ("knows-members", "knows-algorithm")
+    shows: ClassVar[Shows] = Shows(notions=(k_type.OneK, k_type.KOne, k_type.KK))
     summary: ClassVar[str] = (
         "(k,k): each person matches k rows, without classes; loses less than any k-anonymity"
     )
     paper: ClassVar[str] = PAPER
-    optimizes: ClassVar[tuple[str, ...]] = ("cells",)
 
     start: str = Expansion.name
     """What to begin with: ``expansion``, or ``nearest``, which loses more; or any method that makes classes, whose

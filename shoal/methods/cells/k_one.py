@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from shoal.coding import CodedTable
-from shoal.judging.models import Model, k_type
+from shoal.judging.models import k_type
 from shoal.judging.models.requirements import Requirements
 from shoal.methods.cells.cells import Cells, OwnCells
+from shoal.methods.method import Shows
 from shoal.release import Release
 from shoal.support.run import Run
 
@@ -27,13 +28,11 @@ class Nearest(OwnCells):
     """Each row is published as the closure of itself and the k-1 rows nearest to it (algorithm 3)."""
 
     name: ClassVar[str] = "nearest"
-    gives: ClassVar[tuple[type[Model], ...]] = (k_type.KOne,)
-    helpless: ClassVar[tuple[str, ...]] = ("knows-some", "knows-members", "knows-algorithm")
+    shows: ClassVar[Shows] = Shows(notions=(k_type.KOne,))
     summary: ClassVar[str] = (
         "(k,1): each row with its k-1 nearest rows; for study, it protects against nobody"
     )
     paper: ClassVar[str] = PAPER
-    optimizes: ClassVar[tuple[str, ...]] = ("cells",)
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
         """Worst case O(distinct rows squared), usually far less: a tree of boxes rules most rows out."""
@@ -47,13 +46,11 @@ class Expansion(OwnCells):
     """Each row grows into a closure of k rows, always adding the row that costs least (algorithm 4)."""
 
     name: ClassVar[str] = "expansion"
-    gives: ClassVar[tuple[type[Model], ...]] = (k_type.KOne,)
-    helpless: ClassVar[tuple[str, ...]] = ("knows-some", "knows-members", "knows-algorithm")
+    shows: ClassVar[Shows] = Shows(notions=(k_type.KOne,))
     summary: ClassVar[str] = (
         "(k,1): each row grows to k rows step by step; for study, it protects against nobody"
     )
     paper: ClassVar[str] = PAPER
-    optimizes: ClassVar[tuple[str, ...]] = ("cells",)
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
         """Worst case O(k x distinct rows squared), usually far less: a closure is computed once for all rows that

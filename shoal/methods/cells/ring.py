@@ -12,7 +12,6 @@ import numpy as np
 
 from shoal.coding import CodedTable
 from shoal.errors import PolicyError, Problem, did_you_mean
-from shoal.judging.models import Model
 from shoal.judging.models.hybrid_k import AlphaHybrid, HybridK
 from shoal.judging.models.k_anonymity import KAnonymity
 from shoal.judging.models.k_type import KType
@@ -21,7 +20,7 @@ from shoal.judging.models.probabilistic_k import CandidateDiversity
 from shoal.judging.models.requirements import Requirements
 from shoal.methods.blocks import fitting
 from shoal.methods.loss_tables import cell_measure
-from shoal.methods.method import Method, Parts
+from shoal.methods.method import Abilities, Method, Parts, Shows
 from shoal.methods.partitioning.diverse import (
     Spreading,
     all_different,
@@ -77,11 +76,11 @@ class Ring(Method):
     paper: ClassVar[str] = (
         "Wong, Mamoulis, Cheung: Non-homogeneous generalization in privacy preserving data publishing, SIGMOD 2010"
     )
-    optimizes: ClassVar[tuple[str, ...]] = ("cells",)
+    can: ClassVar[Abilities] = Abilities(optimize=("cells",))
     parts: ClassVar[Parts | str] = (
         "attacks rerun it on the whole table, and would not find the cells that parts show"
     )
-    gives: ClassVar[tuple[type[Model], ...]] = (KType,)
+    shows: ClassVar[Shows] = Shows(notions=(KType,))
 
     partition: str = "lexicographic"
     """What splits the table into groups: ``lexicographic`` as in the paper, another method (``hilbert``,
@@ -110,7 +109,7 @@ class Ring(Method):
     def steered_by(self) -> tuple[str, ...]:
         """Sorting optimizes nothing: a measure steers the other partitions, and the orders that compare losses."""
         sorts = self.partition in ("lexicographic", "none") and self.order not in ("nearest", "best")
-        return () if sorts else self.optimizes
+        return () if sorts else self.can.optimize
 
     def unsuited(self, requirements: Requirements, sensitive: Sequence[str]) -> list[Problem]:
         """Return the requirements that are about classes: the cells of a ring form none."""

@@ -16,7 +16,7 @@ from shoal.methods.clustering.agglomeration import DISTANCES, cluster
 from shoal.methods.clustering.cluster_classes import blocked, checked, numbered, total_loss
 from shoal.methods.clustering.clusters import collapse
 from shoal.methods.clustering.improvement import improved
-from shoal.methods.method import CLASSES_OF_PARTS, Method, Parts
+from shoal.methods.method import CLASSES_OF_PARTS, Abilities, Method, Parts, Shows
 from shoal.methods.partitioning.windows import check_shown, listed
 from shoal.release import Release, closures
 from shoal.support.arrays import IntVector
@@ -33,17 +33,16 @@ class Agglomerative(Method):
     """
 
     name: ClassVar[str] = "agglomerative"
-    counts_people: ClassVar[bool] = True
-    heeds_earlier: ClassVar[bool] = True
-    makes_buckets: ClassVar[bool] = True
-    whole_classes: ClassVar[bool] = True
+    can: ClassVar[Abilities] = Abilities(
+        count_people=True, keep_earlier=True, make_buckets=True, optimize=("cells",)
+    )
+    shows: ClassVar[Shows] = Shows(classes=True)
     # Improvement may outlast the time limit of a trial, the clustering before it hardly does.
     trials: ClassVar[tuple[Mapping[str, Any], ...]] = ({}, {"improve": False})
     summary: ClassVar[str] = (
         "grows clusters of similar rows; loses least under k-anonymity, but takes more time"
     )
     paper: ClassVar[str] = "Gionis, Mazza, Tassa: k-Anonymization Revisited, ICDE 2008"
-    optimizes: ClassVar[tuple[str, ...]] = ("cells",)
     parts: ClassVar[Parts | str] = Parts(
         why=CLASSES_OF_PARTS, whole=1_000_000, rows=250_000, memory=2000, sums=("suppressed", "clusters")
     )

@@ -11,7 +11,7 @@ from shoal.coding import CodedTable
 from shoal.judging.models.requirements import Requirements
 from shoal.methods.clustering.cluster_classes import blocked, checked, numbered, total_loss
 from shoal.methods.clustering.clusters import Items, collapse
-from shoal.methods.method import CLASSES_OF_PARTS, Method, Parts
+from shoal.methods.method import CLASSES_OF_PARTS, Abilities, Method, Parts, Shows
 from shoal.release import Release, closures
 from shoal.support.arrays import IntVector
 from shoal.support.run import Run
@@ -26,15 +26,14 @@ class Forest(Method):
     """
 
     name: ClassVar[str] = "forest"
-    counts_people: ClassVar[bool] = True
-    heeds_earlier: ClassVar[bool] = True
-    makes_buckets: ClassVar[bool] = True
-    whole_classes: ClassVar[bool] = True
+    can: ClassVar[Abilities] = Abilities(
+        count_people=True, keep_earlier=True, make_buckets=True, optimize=("cells",)
+    )
+    shows: ClassVar[Shows] = Shows(classes=True)
     summary: ClassVar[str] = (
         "joins rows by cheapest edges; has a proven bound, but loses more than agglomerative"
     )
     paper: ClassVar[str] = "Aggarwal et al.: Approximation Algorithms for k-Anonymity, JPT 2005"
-    optimizes: ClassVar[tuple[str, ...]] = ("cells",)
     parts: ClassVar[Parts | str] = Parts(
         why=CLASSES_OF_PARTS, whole=1_000_000, rows=250_000, sums=("suppressed", "clusters")
     )

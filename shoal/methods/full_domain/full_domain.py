@@ -12,7 +12,7 @@ from shoal.methods.full_domain import lattice
 from shoal.methods.full_domain.mapping_judge import Judge
 from shoal.methods.full_domain.search import Search
 from shoal.methods.full_domain.wide import WideSearch
-from shoal.methods.method import Method, Parts
+from shoal.methods.method import Abilities, Method, Parts, Shows
 from shoal.release import Release
 from shoal.support.run import Run
 
@@ -22,17 +22,14 @@ class FullDomain(Method):
     """One level per column for the whole table, chosen so that no other choice loses less information."""
 
     name: ClassVar[str] = "full-domain"
-    counts_people: ClassVar[bool] = True
-    keeps_alike: ClassVar[bool] = True
-    heeds_all: ClassVar[bool] = True
-    makes_buckets: ClassVar[bool] = True
-    whole_classes: ClassVar[bool] = True
-    drops_classes: ClassVar[bool] = True
+    can: ClassVar[Abilities] = Abilities(
+        count_people=True, search_mappings=True, make_buckets=True, optimize=("cells", "classes")
+    )
+    shows: ClassVar[Shows] = Shows(classes=True)
     summary: ClassVar[str] = (
         "one level per column for all rows, with the least possible loss; every column shows one level"
     )
     paper: ClassVar[str] = "Samarati 2001; search in the spirit of Kohlmayer et al. 2012 (Flash)"
-    optimizes: ClassVar[tuple[str, ...]] = ("cells", "classes")
     parts: ClassVar[Parts | str] = "each column has one level for all rows"
 
     seconds: float = 60.0

@@ -14,7 +14,7 @@ from shoal.errors import check_known
 from shoal.judging.models.requirements import Requirements
 from shoal.methods.blocks import rows_by_block, satisfying
 from shoal.methods.loss_tables import losses_of
-from shoal.methods.method import Method, Parts
+from shoal.methods.method import Abilities, Method, Parts, Shows
 from shoal.methods.partitioning.branches import Branch, divided, finish, joined
 from shoal.methods.partitioning.windows import check_shown, listed
 from shoal.release import Release
@@ -45,16 +45,15 @@ class Mondrian(Method):
     """
 
     name: ClassVar[str] = "mondrian"
-    counts_people: ClassVar[bool] = True
-    heeds_earlier: ClassVar[bool] = True
-    makes_buckets: ClassVar[bool] = True
-    whole_classes: ClassVar[bool] = True
+    can: ClassVar[Abilities] = Abilities(
+        count_people=True, keep_earlier=True, make_buckets=True, optimize=("cells",)
+    )
+    shows: ClassVar[Shows] = Shows(classes=True)
     trials: ClassVar[tuple[Mapping[str, Any], ...]] = ({}, {"strict": False})
     summary: ClassVar[str] = (
         "splits the table into small boxes; fast at any size, and loses far less than full-domain"
     )
     paper: ClassVar[str] = "LeFevre, DeWitt, Ramakrishnan: Mondrian Multidimensional K-Anonymity, ICDE 2006"
-    optimizes: ClassVar[tuple[str, ...]] = ("cells",)
     parts: ClassVar[Parts | str] = "it splits the table into ever smaller parts itself"
 
     strict: bool = True

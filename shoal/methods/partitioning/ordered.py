@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from shoal.coding import CodedTable
 from shoal.errors import Problem
 from shoal.judging.models.requirements import Requirements
-from shoal.methods.method import CLASSES_OF_PARTS, Method, Parts
+from shoal.methods.method import CLASSES_OF_PARTS, Abilities, Method, Parts
 from shoal.methods.partitioning.diverse import even, halved, merged_until_satisfied, spread_asked, spread_out
 from shoal.methods.partitioning.partition import (
     Partition,
@@ -31,7 +31,7 @@ from shoal.support.wording import setting
 class AlongAnOrder(Method):
     """Groups of neighbours in an order of the rows; each group becomes an equivalence class."""
 
-    makes_buckets: ClassVar[bool] = True
+    can: ClassVar[Abilities] = Abilities(count_people=True, keep_earlier=True, make_buckets=True)
     # The time grows with the rows alone, so no table is divided unless the policy says so.
     parts: ClassVar[Parts | str] = Parts(why=CLASSES_OF_PARTS)
     cuts: ClassVar[bool]
@@ -102,13 +102,11 @@ class Hilbert(AlongAnOrder):
     """The best groups of k to 2k-1 neighbours on a Hilbert curve (Ghinita et al. 2007)."""
 
     name: ClassVar[str] = "hilbert"
-    counts_people: ClassVar[bool] = True
-    heeds_earlier: ClassVar[bool] = True
+    can: ClassVar[Abilities] = replace(AlongAnOrder.can, optimize=("cells",))
     summary: ClassVar[str] = "groups neighbours on a space-filling curve with least loss; small classes, fast"
     paper: ClassVar[str] = (
         "Ghinita, Karras, Kalnis, Mamoulis: Fast data anonymization with low information loss, VLDB 2007"
     )
-    optimizes: ClassVar[tuple[str, ...]] = ("cells",)
     cuts: ClassVar[bool] = False
 
     def _order(self, table: CodedTable) -> IntVector:
@@ -123,8 +121,6 @@ class Lexicographic(AlongAnOrder):
     """The groups that `ring` starts from, each generalized as a whole (Wong, Mamoulis, Cheung 2010)."""
 
     name: ClassVar[str] = "lexicographic"
-    counts_people: ClassVar[bool] = True
-    heeds_earlier: ClassVar[bool] = True
     summary: ClassVar[str] = (
         "groups rows with equal sorted values, columns with few values first; very fast, shows value sets"
     )

@@ -26,7 +26,7 @@ WORDS = 4
 def division_problems(method: Method, division: Division) -> list[Problem]:
     """Return why a method cannot work on parts, if the policy asks for them."""
     method = method.builds_on or method
-    if not division.part_rows or not isinstance(method.divides, str) or method.delegates:
+    if not division.part_rows or not isinstance(method.divides, str) or method.can.delegate:
         return []
     message = f"{method.name} cannot work on parts: {method.divides}"
     return [Problem("engine.part_rows", message, "leave it out, or take another method")]

@@ -17,6 +17,7 @@ from shoal.judging.models.p_sensitive import PSensitive
 from shoal.judging.models.requirements import Requirements
 from shoal.methods import METHODS
 from shoal.methods.blocks import fitting
+from shoal.methods.method import Shows
 from shoal.methods.permuting.shuffled_buckets import (
     SHUFFLED,
     Permuting,
@@ -46,7 +47,7 @@ class Anatomy(Permuting):
         "two tables, quasi-identifiers and sensitive values, joined by bucket; hides who has which value"
     )
     paper: ClassVar[str] = "Xiao, Tao: Anatomy: Simple and Effective Privacy Preservation, VLDB 2006"
-    two_tables: ClassVar[bool] = True
+    shows: ClassVar[Shows] = Shows(buckets=True, exact=True, two_tables=True)
     own_partitioners: ClassVar[tuple[str, ...]] = (OWN,)
 
     k: int = 2

@@ -15,6 +15,7 @@ from shoal.errors import LimitError, Problem
 from shoal.judging.models.delta_presence import SLACK, DeltaPresence, asked_presence, without_presence
 from shoal.judging.models.model import Model
 from shoal.judging.models.requirements import Requirements
+from shoal.methods.method import Shows
 from shoal.methods.permuting.shuffled_buckets import Permuting, each_column, facts_of, own_cells
 from shoal.methods.presence.bucket_mappings import BucketMappings
 from shoal.methods.presence.mpalm import MPALM
@@ -43,7 +44,7 @@ class PermuteGeneralize(Permuting):
         "shuffles columns within buckets and generalizes only as far as presence requires"
     )
     paper: ClassVar[str] = "Toth: Data Anonymization, IT University of Copenhagen 2015"
-    shows_exact: ClassVar[bool] = False
+    shows: ClassVar[Shows] = Shows(buckets=True)
     least_k: ClassVar[int] = 1
     own_partitioners: ClassVar[tuple[str, ...]] = (BOXES, PEOPLE)
 

@@ -18,7 +18,7 @@ from shoal.judging.models.model import Model
 from shoal.judging.models.requirements import Requirements
 from shoal.methods import METHODS
 from shoal.methods.blocks import fitting
-from shoal.methods.method import Method, Parts
+from shoal.methods.method import Method, Parts, Shows
 from shoal.methods.parts import divided
 from shoal.release import Release
 from shoal.release.layout import ProposedBuckets, Shuffling
@@ -34,11 +34,10 @@ SHUFFLED = "as it is, shuffled within buckets"
 class Permuting(Method):
     """What all permuting methods share: buckets from a partitioner, and a shuffle within each bucket."""
 
-    shows_buckets: ClassVar[bool] = True
+    shows: ClassVar[Shows] = Shows(buckets=True, exact=True)
     parts: ClassVar[Parts | str] = (
         "its buckets are made of the whole table; only a method whose classes become buckets works on parts"
     )
-    shows_exact: ClassVar[bool] = True
 
     k: int = 4
     """The smallest number of rows in a bucket. Buckets also satisfy the policy's models for sensitive values."""
@@ -84,16 +83,16 @@ class Permuting(Method):
             problems.append(Problem("method.k", f"must be at least {self.least_k}, not {self.k}"))
         own = self.partitioner in self.own_partitioners
         kind = METHODS[self.partitioner] if self.partitioner in METHODS else None  # noqa: SIM401  (`get` would raise)
-        if not own and (kind is None or not kind.makes_buckets):
+        if not own and (kind is None or not kind.can.make_buckets):
             known = [
                 *self.own_partitioners,
-                *(name for name, other in METHODS.items() if other.makes_buckets),
+                *(name for name, other in METHODS.items() if other.can.make_buckets),
             ]
             message = f"'{self.partitioner}' cannot make buckets"
             hint = did_you_mean(self.partitioner, known) or f"choose one of {', '.join(known)}"
             problems.append(Problem("method.partitioner", message, hint))
         elif not self.strict and (kind is None or not _has_strict(kind)):
-            known = [name for name, other in METHODS.items() if other.makes_buckets and _has_strict(other)]
+            known = [name for name, other in METHODS.items() if other.can.make_buckets and _has_strict(other)]
             message = f"works only with {' or '.join(known)}, not with {self.partitioner}"
             problems.append(Problem("method.strict", message))
         if problems:
@@ -131,7 +130,7 @@ class Permuting(Method):
     ) -> Release:
         """Partition the table into buckets. `rules`, if given, replace the policy's models for classes."""
         kind: Any = METHODS[self.partitioner]
-        more = presence_models(requirements.models) if kind.needs_presence else []
+        more = presence_models(requirements.models) if kind.can.presence_only else []
         wanted = Requirements(
             models=(*self.sizes, *(requirements.group_models if rules is None else rules), *more),
             suppression=requirements.suppression,

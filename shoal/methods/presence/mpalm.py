@@ -21,7 +21,7 @@ from shoal.judging.models.delta_presence import (
 )
 from shoal.judging.models.requirements import Requirements
 from shoal.methods.loss_tables import losses_of
-from shoal.methods.method import Method, Parts
+from shoal.methods.method import Abilities, Method, Parts, Shows
 from shoal.release import Release
 from shoal.support.arrays import BoolVector, FloatVector, IntMatrix, IntVector, LongVector
 from shoal.support.run import Run
@@ -38,14 +38,12 @@ class MPALM(Method):
     """
 
     name: ClassVar[str] = "mpalm"
-    makes_buckets: ClassVar[bool] = True
-    whole_classes: ClassVar[bool] = True
-    needs_presence: ClassVar[bool] = True
+    can: ClassVar[Abilities] = Abilities(presence_only=True, make_buckets=True, optimize=("cells",))
+    shows: ClassVar[Shows] = Shows(classes=True)
     summary: ClassVar[str] = (
         "splits the population into small boxes as long as nobody's presence becomes too certain"
     )
     paper: ClassVar[str] = "Nergiz, Clifton: delta-Presence without Complete World Knowledge, TKDE 2010"
-    optimizes: ClassVar[tuple[str, ...]] = ("cells",)
     parts: ClassVar[Parts | str] = "bounds on presence are about everybody who could be in the table"
 
     def unsuited(self, requirements: Requirements, sensitive: Sequence[str]) -> list[Problem]:

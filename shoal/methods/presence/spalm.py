@@ -21,7 +21,7 @@ from shoal.judging.models.delta_presence import (
 from shoal.judging.models.requirements import Requirements
 from shoal.methods.full_domain.lattice import Lattice, Rank, rank
 from shoal.methods.loss_tables import cell_measure
-from shoal.methods.method import Method, Parts
+from shoal.methods.method import Abilities, Method, Parts, Shows
 from shoal.release import Release
 from shoal.support.arrays import FloatVector, IntVector, LongVector
 from shoal.support.run import Run
@@ -36,14 +36,12 @@ class SPALM(Method):
     """
 
     name: ClassVar[str] = "spalm"
-    makes_buckets: ClassVar[bool] = True
-    whole_classes: ClassVar[bool] = True
-    needs_presence: ClassVar[bool] = True
+    can: ClassVar[Abilities] = Abilities(presence_only=True, make_buckets=True, optimize=("cells",))
+    shows: ClassVar[Shows] = Shows(classes=True)
     summary: ClassVar[str] = (
         "one level per column, with the least loss for which nobody's presence is too certain"
     )
     paper: ClassVar[str] = "Nergiz, Atzori, Clifton: Hiding the Presence of Individuals, SIGMOD 2007"
-    optimizes: ClassVar[tuple[str, ...]] = ("cells",)
     parts: ClassVar[Parts | str] = "bounds on presence are about everybody who could be in the table"
 
     def unsuited(self, requirements: Requirements, sensitive: Sequence[str]) -> list[Problem]:

@@ -16,6 +16,7 @@ from shoal.methods.full_domain.lattice import Lattice, Rank, rank
 from shoal.methods.full_domain.mapping_judge import Judge
 from shoal.methods.full_domain.rollups import RollUp
 from shoal.methods.full_domain.search_summary import infeasible
+from shoal.methods.method import Abilities
 from shoal.methods.presence.mapping_presence import PresenceRule
 from shoal.methods.relocating.group_repair import Mender
 from shoal.methods.relocating.relocation import Allowance, Relocating, account, check_options, group_rules
@@ -41,7 +42,7 @@ class Hybrid(Relocating):
     paper: ClassVar[str] = (
         "Nergiz, Gök and Özkanlı: Preservation of Utility through Hybrid k-Anonymization, TrustBus 2013"
     )
-    optimizes: ClassVar[tuple[str, ...]] = ("cells", "classes")
+    can: ClassVar[Abilities] = Abilities(optimize=("cells", "classes"))
     hides_targets: ClassVar[bool] = True
 
     measure: str = ""
@@ -52,7 +53,7 @@ class Hybrid(Relocating):
     well: the release is never worse, often much better in the randomized variants, but the search takes longer."""
 
     def __post_init__(self) -> None:
-        check_options(self.variant, self.budget, self.alpha, self.measure, self.optimizes)
+        check_options(self.variant, self.budget, self.alpha, self.measure, self.can.optimize)
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
         """Return the mapping with the least loss for which relocation makes it, and all its generalizations, satisfy

@@ -15,6 +15,7 @@ from shoal.judging.models.hybrid_k import ChiSquared, chi_squared
 from shoal.judging.models.requirements import Requirements
 from shoal.methods import METHODS
 from shoal.methods.loss_tables import cell_measure, losses_of
+from shoal.methods.method import Abilities
 from shoal.methods.relocating.relocation import Allowance, Relocating, account, check_options, group_rules
 from shoal.release import Release
 from shoal.release.render import shown_ends
@@ -43,7 +44,7 @@ class HybridMondrian(Relocating):
     paper: ClassVar[str] = (
         "Nergiz, Gök and Özkanlı: Preservation of Utility through Hybrid k-Anonymization, TrustBus 2013"
     )
-    optimizes: ClassVar[tuple[str, ...]] = ("cells",)
+    can: ClassVar[Abilities] = Abilities(optimize=("cells",))
 
     measure: str = ""
     """The measure that chooses the changes; empty: the measure of the policy."""
@@ -55,7 +56,7 @@ class HybridMondrian(Relocating):
     def __post_init__(self) -> None:
         from shoal.methods.partitioning.mondrian import Mondrian
 
-        check_options(self.variant, self.budget, self.alpha, self.measure, self.optimizes)
+        check_options(self.variant, self.budget, self.alpha, self.measure, self.can.optimize)
         Mondrian(strict=self.strict, choose=self.choose)
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
@@ -87,14 +88,14 @@ class Relocate(Relocating):
         "any other method, then relocation of a bounded share of cells, so that classes show smaller ranges"
     )
     paper: ClassVar[str] = HybridMondrian.paper
-    optimizes: ClassVar[tuple[str, ...]] = ("cells",)
+    can: ClassVar[Abilities] = Abilities(optimize=("cells",))
 
     base: str = METHODS.default
     """The method whose release is improved, with its default options."""
 
     def __post_init__(self) -> None:
         check_options(self.variant, self.budget, self.alpha)
-        known = [name for name, kind in METHODS.items() if kind.whole_classes]
+        known = [name for name, kind in METHODS.items() if kind.shows.classes]
         if self.base in known:
             return
         hint = f"choose one of {', '.join(known)}"
@@ -107,7 +108,7 @@ class Relocate(Relocating):
     @property
     def steered_by(self) -> tuple[str, ...]:
         """Relocation is steered by measures of cells, and the other method must be, too."""
-        return tuple(kind for kind in self.optimizes if kind in METHODS[self.base]().steered_by)
+        return tuple(kind for kind in self.can.optimize if kind in METHODS[self.base]().steered_by)
 
     def unsuited(self, requirements: Requirements, sensitive: Sequence[str]) -> list[Problem]:
         """Return what neither relocation nor the other method can satisfy."""

@@ -27,7 +27,7 @@ from shoal.judging.models.k_anonymity import KAnonymity
 from shoal.judging.models.k_type import KType
 from shoal.judging.models.model import Model
 from shoal.judging.models.requirements import Requirements
-from shoal.methods.method import Method, Parts
+from shoal.methods.method import FalseCells, Method, Parts
 from shoal.release import Release
 from shoal.support.arrays import IntMatrix, IntVector, LongVector
 
@@ -67,19 +67,14 @@ def check_options(
 
 
 @dataclass(frozen=True, kw_only=True)
-class FalseCells(Method):
+class Falsifying(Method):
     """A method that makes some cells false: they do not hold their owner's value."""
-
-    relocates: ClassVar[bool] = True
-    single_values: ClassVar[str] = (
-        "as it is, but some cells do not hold the value of the person whose row it is"
-    )
 
     @property
     def _unverifiable(self) -> str:
         return (
-            f"{self.name} {self.changes}, which then match people who do not own them, so Shoal cannot verify who can "
-            "be linked"
+            f"{self.name} {self.false_cells.how}, which then match people who do not own them, so Shoal cannot verify "
+            "who can be linked"
         )
 
     def unsuited(self, requirements: Requirements, sensitive: Sequence[str]) -> list[Problem]:
@@ -109,10 +104,14 @@ class FalseCells(Method):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Relocating(FalseCells):
+class Relocating(Falsifying):
     """A method that may change cells within a budget."""
 
-    moves_rows: ClassVar[bool] = True
+    false_cells: ClassVar[FalseCells] = FalseCells(
+        how="relocates cells",
+        moves_rows=True,
+        single_values="as it is, but some cells do not hold the value of the person whose row it is",
+    )
     hides_targets: ClassVar[bool] = False
     """With the drawn variants, a rerun hardly ever names the class of a relocated person."""
     parts: ClassVar[Parts | str] = "where false cells may go, and how many, is decided among all rows"

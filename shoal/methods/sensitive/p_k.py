@@ -8,7 +8,7 @@ from typing import ClassVar
 from shoal.coding import CodedTable
 from shoal.errors import check_known
 from shoal.judging.models.requirements import Requirements
-from shoal.methods.method import CLASSES_OF_PARTS, Method, Parts
+from shoal.methods.method import CLASSES_OF_PARTS, Abilities, Method, Parts, Shows
 from shoal.methods.sensitive.p_k_classes import Clustering, cluster, limited_by_values
 from shoal.release import Release
 from shoal.support.run import Run
@@ -18,8 +18,16 @@ PARTS = Parts(why=CLASSES_OF_PARTS, whole=100_000, rows=20_000, sums=("clusters"
 """How all three work on parts. No part knows how many classes the table could have, so nothing is said about that."""
 
 
+class SensitiveFirst(Method):
+    """A method whose classes have enough different sensitive values from the start."""
+
+    can: ClassVar[Abilities] = Abilities(count_people=True, optimize=("cells",))
+    shows: ClassVar[Shows] = Shows(classes=True)
+    parts: ClassVar[Parts | str] = PARTS
+
+
 @dataclass(frozen=True, kw_only=True)
-class GreedyPK(Method):
+class GreedyPK(SensitiveFirst):
     """Grows one class after the other from a seed: first by sensitive values that it lacks, then by near rows.
 
     Satisfies k-anonymity, plain and extended p-sensitivity, distinct l-diversity and (alpha,k) in any combination;
@@ -27,14 +35,10 @@ class GreedyPK(Method):
     """
 
     name: ClassVar[str] = "greedy-p-k"
-    counts_people: ClassVar[bool] = True
-    whole_classes: ClassVar[bool] = True
     summary: ClassVar[str] = (
         "grows classes one by one, by missing sensitive values, then by loss; for small p"
     )
     paper: ClassVar[str] = "Campan, Truta, Miller and Sinca 2007 (GreedyPKClustering)"
-    optimizes: ClassVar[tuple[str, ...]] = ("cells",)
-    parts: ClassVar[Parts | str] = PARTS
 
     seeds: str = "farthest"
     """Where the next class begins: at the row `farthest` from the last beginning, or at a `random` one."""
@@ -53,7 +57,7 @@ class GreedyPK(Method):
 
 
 @dataclass(frozen=True, kw_only=True)
-class EnhancedPK(Method):
+class EnhancedPK(SensitiveFirst):
     """Grows classes one after the other; each leaves enough sensitive values for all classes that are still possible.
 
     A class first takes rare values of the column that limits the classes most, as many as every class must have;
@@ -63,12 +67,8 @@ class EnhancedPK(Method):
     """
 
     name: ClassVar[str] = "enhanced-p-k"
-    counts_people: ClassVar[bool] = True
-    whole_classes: ClassVar[bool] = True
     summary: ClassVar[str] = "makes as many p-sensitive classes as sensitive values allow; for large p"
     paper: ClassVar[str] = "Truta, Campan and Meyer 2007 (EnhancedPKClustering)"
-    optimizes: ClassVar[tuple[str, ...]] = ("cells",)
-    parts: ClassVar[Parts | str] = PARTS
 
     improve: bool = True
     """Move rows between the finished classes until that saves hardly anything; tens of seconds at most."""
@@ -84,7 +84,7 @@ class EnhancedPK(Method):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PK(Method):
+class PK(SensitiveFirst):
     """`greedy-p-k` where rows limit the number of classes, `enhanced-p-k` where sensitive values do.
 
     If rows are the limit, both may reach the bound on the number of classes; if values are, enhanced-p-k may miss it.
@@ -92,14 +92,10 @@ class PK(Method):
     """
 
     name: ClassVar[str] = "p-k"
-    counts_people: ClassVar[bool] = True
-    whole_classes: ClassVar[bool] = True
     summary: ClassVar[str] = (
         "the better of greedy-p-k and enhanced-p-k, chosen by what limits the number of classes"
     )
     paper: ClassVar[str] = "Truta and Campan 2009"
-    optimizes: ClassVar[tuple[str, ...]] = ("cells",)
-    parts: ClassVar[Parts | str] = PARTS
 
     improve: bool = True
     """Move rows between the finished classes, as `enhanced-p-k` does."""

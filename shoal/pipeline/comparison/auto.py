@@ -49,7 +49,7 @@ def _choose(policy: Policy, auto: Auto, table: CodedTable, run: Run) -> Release:
     """Run all trials and return the best release. Takes as long as all of them together, divided by `jobs`."""
     # `auto` writes one file, so it does not try methods that publish two tables.
     asked = check_methods(auto.methods)
-    wanted = [name for name in asked if not METHODS[name].two_tables]
+    wanted = [name for name in asked if not METHODS[name].shows.two_tables]
     best = _Best(policy)
     compared = compare_coded(
         table,

@@ -64,7 +64,7 @@ def portfolio(policy: Policy, methods: Sequence[str], *, sets: bool = False) -> 
     for name in methods:
         kind = METHODS[name]
         choices: list[Options] = list(kind.trials)
-        if kind.relocates:
+        if kind.false_cells.how:
             known = option_types(kind)
             allowed = [{n: v for n, v in options.items() if n in known} for options in _relocating(policy)]
             choices = [{**own, **options} for own in kind.trials for options in allowed]
@@ -79,11 +79,11 @@ def portfolio(policy: Policy, methods: Sequence[str], *, sets: bool = False) -> 
             choices += [{**options, "show": SETS} for options in choices]
         if policy.method.name == name and policy.method.options() not in choices:
             choices.append(policy.method.options())
-        if kind.relocates and not choices:
+        if kind.false_cells.how and not choices:
             refusal = (
-                f"{name} {kind.changes}, and the policy allows no false cells; "
-                f"to allow {100 * kind.false_share:g} %: "
-                + setting("privacy.relocation.budget", kind.false_share)
+                f"{name} {kind.false_cells.how}, and the policy allows no false cells; "
+                f"to allow {100 * kind.false_cells.share:g} %: "
+                + setting("privacy.relocation.budget", kind.false_cells.share)
             )
             found.append(Planned(name, {}, refusal=refusal))
         found += [_planned(policy, name, options) for options in choices]

@@ -79,7 +79,7 @@ def _shuffled_as(published: Published, way: Making) -> Published:
 
 def _claimed(policy: Policy, published: Published, table: CodedTable | None) -> Making | None:
     """Return how the method of the policy at hand shuffles; None if it does not."""
-    if policy.method.name not in METHODS or not METHODS[policy.method.name].shows_buckets:
+    if policy.method.name not in METHODS or not METHODS[policy.method.name].shows.buckets:
         return None
     try:
         return Making.of(policy.build_method().shuffled_together(published if table is None else table))

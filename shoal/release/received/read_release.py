@@ -122,7 +122,7 @@ def as_published(
     if bucket in rows.columns:
         found = read_buckets(cells, bucket, policy, table, in_two=in_two, record=record)
         return replace(found, notes=(*notes, *found.notes))
-    if record is not None and recorded_method(record).shows_buckets:
+    if record is not None and recorded_method(record).shows.buckets:
         raise DataError(
             f"by the record, the release has a column '{bucket}' that numbers buckets, but it is not there"
         )

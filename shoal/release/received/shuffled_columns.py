@@ -97,7 +97,7 @@ class Ways:
 def by_record(record: Mapping[str, Any], published: Published, table: CodedTable | None) -> Making:
     """Return how the record of a run says that a release was made."""
     method = recorded_method(record)
-    if not method.shows_buckets:
+    if not method.shows.buckets:
         return INTACT
     groups = record.get("groups")
     if groups is None:
