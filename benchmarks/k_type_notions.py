@@ -14,6 +14,7 @@ import numpy as np
 from benchmarks.data import adult, census
 from benchmarks.timing import head, row, seconds
 from shoal.judging.linking.evidence import Evidence
+from shoal.judging.linking.origins import RECEIVED, Traced
 from shoal.judging.measures import MEASURES
 from shoal.judging.models.k_type import KK, GlobalOneK, KOne
 from shoal.judging.models.requirements import Requirements
@@ -48,7 +49,7 @@ def published(table, release):
         release.high,
         int((~kept).sum()),
     )
-    return Evidence(shown, table, np.flatnonzero(kept).astype(np.int32))
+    return Evidence(shown, table, Traced(np.flatnonzero(kept).astype(np.int32)))
 
 
 def anonymized(name, table, k, measure="lm", times=3, targets=TARGETS, **options):
@@ -64,7 +65,7 @@ def anonymized(name, table, k, measure="lm", times=3, targets=TARGETS, **options
 
 def verified(label, shown, table, k, target, times=5):
     """Print one line for the maker, and one for an adversary who has to find an assignment first."""
-    for who, seen in (("maker", shown), ("outsider", replace(shown, owner=None))):
+    for who, seen in (("maker", shown), ("outsider", replace(shown, origin=RECEIVED))):
         taken, verdict = best(lambda seen=seen: GlobalOneK(k=k).verify(replace(seen)), times)
         row(
             f"{label}, {who}",

@@ -18,6 +18,7 @@ from benchmarks.data import adult, census
 from experiments.drawing import panels, saved
 from shoal.judging.attacks.statistical import Statistical
 from shoal.judging.linking.evidence import Evidence
+from shoal.judging.linking.origins import Traced
 from shoal.judging.measures.cell_losses import Lm
 from shoal.judging.measures.count_queries import QueryError
 from shoal.judging.models.k_anonymity import KAnonymity
@@ -52,7 +53,7 @@ def published(table, release):
         release.high[first],
         suppressed=table.rows - len(kept),
     )
-    return Evidence(shown, table, kept)
+    return Evidence(shown, table, Traced(kept))
 
 
 def measured(table, name, k, seed=1, attack=False, **options):

@@ -8,6 +8,7 @@ from typing import Any
 from shoal.documents.codebook.label_losses import losses_shown, mean_loss
 from shoal.judging.case import Case
 from shoal.judging.models.hybrid_k import false_shares
+from shoal.judging.public_case import public_case, shows_levels
 from shoal.methods import METHODS
 from shoal.policy import Policy
 from shoal.release.record import make_card
@@ -17,7 +18,7 @@ LOSS = "loss"
 
 
 def public_measures(outside: Case, losses: Mapping[str, float]) -> dict[str, float]:
-    """Return the measures of a release that the public may see: what `Case.outside` is enough for."""
+    """Return the measures of a release that the public may see: what `public_case` is enough for."""
     mean = mean_loss(losses, outside.policy)
     return {**({} if mean is None else {LOSS: mean}), **outside.measures}
 
@@ -34,7 +35,7 @@ def card_of(
     """Make the card of a release. `policy` names the method that made it, `columns` are those of the original, and
     `facts` what the method reports: only its levels, its groups of columns and how it publishes cells are used.
     """
-    outside = case.outside
+    outside = public_case(case)
     losses = losses_shown(outside.shown, policy)
     published, limit = outside.published, case.requirements.suppression
     return make_card(
@@ -44,7 +45,7 @@ def card_of(
             "classes": published.told_classes,
             "buckets": published.buckets,
             "method": policy.method.name,
-            "levels": facts.get("levels") if case.tells_levels else None,
+            "levels": facts.get("levels") if shows_levels(case) else None,
             "losses": losses,
             "groups": facts.get("groups"),
             "published_as": facts.get("published_as", {}),

@@ -15,7 +15,9 @@ from shoal.coding.encode import encode
 from shoal.errors import DataError
 from shoal.io.sheet import Sheet
 from shoal.judging.case import Case
+from shoal.judging.linking.origins import RECEIVED, Traced
 from shoal.judging.models.threats import Threat
+from shoal.judging.read_case import read_rows
 from shoal.network.disclosure import Attributes, NetworkDisclosure
 from shoal.network.graph import Network
 from shoal.network.masked import (
@@ -91,7 +93,7 @@ class Shown:
     """How the graph next to the tables differs from them; None if there is no such graph."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Original:
     """What a masked network was made from."""
 
@@ -247,8 +249,8 @@ def _verify(
         may_suppress = bool(case.requirements.suppression)
         verdicts += total_verdicts(masked, network, places, may_suppress=may_suppress)
         in_clusters, not_compared = cluster_verdicts(masked, network, places)
-        verdicts += [*case.truthful, *in_clusters]
-        notes += [*(case.truth_notes if owner is None else ()), *not_compared]
+        verdicts += [*case.truthfulness.verdicts, *in_clusters]
+        notes += [*(case.truthfulness.notes() if owner is None else ()), *not_compared]
     gone = _identifiers_gone(masked, case.policy, shown.named_by)
     return [*_of_networks(case.verdicts), *verdicts, *gone], notes
 
@@ -299,7 +301,7 @@ def network_case(masked: MaskedNetwork, policy: Policy, original: Original | Non
     rows, place = masked.rows()
     table = None if original is None else original.table
     try:
-        case = Case.of_rows(rows, policy, table)
+        case = read_rows(rows, policy, table)
     except DataError:
         if table is not None:
             _refuse_other_values(rows, policy, table)
@@ -317,7 +319,7 @@ def network_case(masked: MaskedNetwork, policy: Policy, original: Original | Non
         part = Boxes(part.low[read], part.high[read], sets, part.unread[read], part.foreign)
     return replace(
         case,
-        owner=None if original is None else original.owner,
+        origin=RECEIVED if original is None or original.owner is None else Traced(original.owner),
         published=replace(
             published,
             class_of=place.astype(np.int32),

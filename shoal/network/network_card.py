@@ -7,6 +7,7 @@ from typing import Any
 from shoal.documents.card import public_measures
 from shoal.documents.codebook.label_losses import losses_shown
 from shoal.judging.case import SUPPRESSION_MEANING
+from shoal.judging.public_case import public_case
 from shoal.network.judge_network import BY_STRUCTURE, NetworkAudit, network_case
 from shoal.network.masked import MaskedNetwork
 from shoal.policy import Policy
@@ -33,7 +34,7 @@ def network_card(
     report: NetworkAudit, masked: MaskedNetwork, policy: Policy, alpha: float, seed: int | None
 ) -> dict[str, Any]:
     """Return the card of a masked network; verdicts of the policy's models come first and in their order."""
-    outside = network_case(masked, policy, None).outside
+    outside = public_case(network_case(masked, policy, None))
     losses = losses_shown(outside.shown, policy)
     models = outside.requirements.judged
     meanings = [model.summary for model in models]

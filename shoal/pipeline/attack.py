@@ -14,6 +14,7 @@ from shoal.judging.attacks.intersection import Intersection
 from shoal.judging.case import Case, answers
 from shoal.judging.linking.evidence import Evidence
 from shoal.judging.models.requirements import Requirements
+from shoal.judging.read_case import read_case
 from shoal.methods import METHODS, Method
 from shoal.policy import Policy
 from shoal.policy.sources import apart
@@ -61,7 +62,7 @@ def attack(
         name = Intersection.name if earlier else ATTACKS.default
     asked = dict(options or {}) | ({} if adversary is None else {"adversary": adversary})
     _check_options(name, asked)
-    case = Case.read(
+    case = read_case(
         source,
         chosen,
         original=original,
@@ -100,7 +101,7 @@ def setting_of(case: Case, evidence: Evidence) -> Setting:
     """Say what is known about a release before it is attacked: its method by the record of the run, else by the
     policy, and the rest by its rows.
     """
-    policy, record = case.policy, case.record
+    policy, record = case.policy, case.origin.record
     if record is not None:
         method: Method | None = recorded_method(record)
     else:
@@ -120,7 +121,7 @@ def setting_of(case: Case, evidence: Evidence) -> Setting:
         groups=policy.groups,
         followed=several and evidence.follow is not None,
         k=None if record is None else recorded_section(record, "privacy").get("k"),
-        made_by_it=record is not None or case.release is not None,
+        made_by_it=record is not None or case.origin.release is not None,
     )
 
 

@@ -8,8 +8,10 @@ from typing import Any
 
 from shoal.engines.spark import SPARK, is_spark_frame
 from shoal.judging.case import Case
+from shoal.judging.identifier_columns import check_identifiers
 from shoal.judging.measures.evaluate import unmeasured
 from shoal.judging.models.feasibility import had_by_all
+from shoal.judging.read_case import read_case
 from shoal.policy import Policy
 from shoal.policy.sources import apart
 from shoal.release.results import Audit, Clock
@@ -54,7 +56,7 @@ def audit(
             measures=measures,
             progress=progress,
         )
-    case = Case.read(
+    case = read_case(
         source,
         chosen,
         original=original,
@@ -75,7 +77,7 @@ def audit_case(
     clock = Clock() if clock is None else clock
     progress("verify", 0.5)
     with clock("verify"):
-        verdicts = (*case.verdicts, *case.truthful, *case.identifiers_removed)
+        verdicts = (*case.verdicts, *case.truthfulness.verdicts, *check_identifiers(case))
     progress("measure", 0.7)
     with clock("measure"):
         found = case.measured(measures)
@@ -97,5 +99,12 @@ def audit_case(
         measures=found,
         losses=case.losses,
         seconds=clock.seconds,
-        notes=(*case.notes, *case.following, *case.sampled.rare_weights, *sure, *case.truth_notes, *unknown),
+        notes=(
+            *case.notes,
+            *case.following,
+            *case.sampled.rare_weights,
+            *sure,
+            *case.truthfulness.notes(),
+            *unknown,
+        ),
     )

@@ -9,9 +9,9 @@ from shoal.documents.card import card_of
 from shoal.documents.codebook.book import Codebook
 from shoal.documents.codebook.describe import codebook
 from shoal.io.sheet import Sheet
-from shoal.judging.case import domain_sizes
 from shoal.judging.measures.evaluate import false_losses
 from shoal.judging.models.feasibility import all_in_one, had_by_all, unprotected
+from shoal.judging.read_case import domain_sizes
 from shoal.methods.uniform import UNIFORM, cost_in_words
 from shoal.pipeline.comparison.portfolio import with_method
 from shoal.pipeline.steps import Made
@@ -35,7 +35,7 @@ def describe_result(
     """
     notes = [*([] if seed is None else [NOT_FOR_PUBLICATION]), *told]
     notes += [made.unserved] if made.unserved else []
-    case, release = made.case, made.case.release
+    case, release = made.case, made.case.origin.release
     assert release is not None
     notes += unprotected(case.original, case.requirements)
     notes += all_in_one(case.original, case.requirements, case.published.told_classes)

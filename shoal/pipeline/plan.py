@@ -11,6 +11,7 @@ from shoal.errors import InfeasibleError, LimitError, PolicyError
 from shoal.judging.case import Case
 from shoal.judging.models.feasibility import reasons_against
 from shoal.judging.models.requirements import Requirements
+from shoal.judging.read_case import read_made, read_proposal
 from shoal.methods.alternatives import instead
 from shoal.methods.method import Method
 from shoal.methods.parts.on_parts import division_problems
@@ -86,4 +87,6 @@ class Plan(Brief):
 
     def judge(self, table: CodedTable, release: Release, shown: Rendered | None = None) -> Case:
         """Return the case of a release: its rows as they are `shown`, or in memory as the method proposes them."""
-        return Case.made(self.policy, table, release, shown, requirements=self.requirements)
+        if shown is None:
+            return read_proposal(self.policy, table, release, requirements=self.requirements)
+        return read_made(self.policy, table, release, shown, self.requirements)

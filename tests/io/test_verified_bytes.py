@@ -25,7 +25,7 @@ from shoal.coding.encode import encode
 from shoal.errors import OutputError, ViolationError
 from shoal.io import FORMATS, dataframes
 from shoal.io.formats.format import FileFormat
-from shoal.judging.case import Case
+from shoal.judging.read_case import read_proposal
 from shoal.methods import METHODS
 from shoal.methods.partitioning.mondrian import Mondrian
 from shoal.network.anonymize_network import anonymize_network_files
@@ -377,7 +377,7 @@ def test_owners_are_shuffled_with_their_rows(tmp_path):
     """Measures that need the owner of each row would differ from those of the rows in their first order."""
     asked = policy().override(["method.name=hybrid", "privacy.relocation.budget=0.2"])
     result, _ = anonymized(tmp_path, PEOPLE, "out.csv", asked)
-    in_memory = Case.made(asked, encode(PEOPLE, asked.plans(PEOPLE.columns)), result.release)
+    in_memory = read_proposal(asked, encode(PEOPLE, asked.plans(PEOPLE.columns)), result.release)
     assert dict(result.measures) == pytest.approx(dict(in_memory.measures))
     assert [replace(v, detail="") for v in result.verdicts] == [
         replace(v, detail="") for v in in_memory.verdicts

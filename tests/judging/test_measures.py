@@ -18,6 +18,7 @@ from shoal.coding import Attribute, CodedTable
 from shoal.coding.hierarchy import Hierarchy, Level
 from shoal.errors import PolicyError, ShoalError
 from shoal.judging.linking.evidence import Evidence
+from shoal.judging.linking.origins import RECEIVED, Traced
 from shoal.judging.linking.reidentification import population_sizes
 from shoal.judging.measures import MEASURES, CellMeasure, ClassMeasure
 from shoal.judging.measures.classification import Classification
@@ -52,7 +53,7 @@ def publish(table, group_of):
         high,
         suppressed=int((dense < 0).sum()),
     )
-    return Evidence(published, table, owner)
+    return Evidence(published, table, Traced(owner))
 
 
 def untouched(table):
@@ -259,7 +260,7 @@ def test_sets_do_not_cover_what_lies_between():
     class_of = np.array([0, 0, 1, 1, 2], np.int32)
     sets = ValueSets(np.array([0, 2, 3, 4]), np.array([0, 3, 1, 2], np.int32))
     published = Published(table.attributes, table.sensitive, class_of, table.secrets.wide, *ends, sets=sets)
-    shown = Evidence(published, table, np.arange(5, dtype=np.int32))
+    shown = Evidence(published, table, Traced(np.arange(5, dtype=np.int32)))
     ranges = Evidence(replace(published, sets=None), table)
     assert close(measure("gcp", shown), 2 * (1 / 3) / 5)
     assert close(measure("gcp", ranges), 2 / 5)
@@ -268,7 +269,7 @@ def test_sets_do_not_cover_what_lies_between():
     # 10 to 20 holds half of {10, 40} and 20: 1 + 2 rows, and so does the original.
     spread = QueryError(queries=50, selectivity=0.5, sanity=0)
     assert spread.errors(ranges).mean > spread.errors(shown).mean
-    wrong = replace(shown, owner=np.array([2, 1, 0, 3, 4], np.int32))
+    wrong = replace(shown, origin=Traced(np.array([2, 1, 0, 3, 4], np.int32)))
     assert measure("entropy-nonuniform", wrong) == math.inf
 
 
@@ -322,7 +323,7 @@ def test_entropy_of_skewed_values():
     shown = publish(table, [0, 1, 0, 2])
     assert close(measure("entropy", shown), 2 * (math.log2(3) - 2 / 3) / 4)
     assert close(measure("entropy-nonuniform", shown), (math.log2(3 / 2) + math.log2(3)) / 4)
-    assert math.isnan(measure("entropy-nonuniform", replace(shown, owner=None)))
+    assert math.isnan(measure("entropy-nonuniform", replace(shown, origin=RECEIVED)))
 
 
 def test_limits_leave_suppressed_cells_maximal():

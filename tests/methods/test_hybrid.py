@@ -16,6 +16,7 @@ from shoal.errors import LimitError, PolicyError
 from shoal.judging.attacks import ATTACKS
 from shoal.judging.attacks.statistical import accusations
 from shoal.judging.linking.evidence import Evidence
+from shoal.judging.linking.origins import RECEIVED
 from shoal.judging.measures import MEASURES, CellMeasure
 from shoal.judging.measures.evaluate import measure_all
 from shoal.judging.models import MODELS
@@ -471,7 +472,7 @@ def test_the_example_is_judged_from_what_is_published(example):
 def test_what_cannot_be_known_does_not_hold(example):
     release = Hybrid(budget=0.1).anonymize(example, plain(3), Run.start(1))
     evidence = evidence_by(example, release)
-    unpaired = dataclasses.replace(evidence, owner=None)
+    unpaired = dataclasses.replace(evidence, origin=RECEIVED)
     assert not HybridK(k=3, budget=0.99).verify(unpaired).holds
     assert "known only" in HybridK(k=3, budget=0.99).verify(unpaired).detail
     assert not HybridK(k=3, budget=0.99).verify(Evidence(evidence.published)).holds
@@ -508,7 +509,7 @@ def test_models_confirm_what_the_method_says(table, k, budget, variant, suppress
     truth = expected(evidence)
     assert truth.classes.sum() + truth.elsewhere.sum() == evidence.published.rows
     if not evidence.published.suppressed:
-        unpaired = expected(dataclasses.replace(evidence, owner=None))
+        unpaired = expected(dataclasses.replace(evidence, origin=RECEIVED))
         np.testing.assert_array_equal(unpaired.classes, truth.classes)
         assert sorted(unpaired.elsewhere) == sorted(truth.elsewhere)
 
@@ -525,7 +526,7 @@ def test_the_attack_on_the_example(example):
     assert exposure.figures["vanished_groups"] == 1
     assert exposure.holds
     # Without the pairing, the row that the class has too many stands for the relocated one.
-    unpaired = dataclasses.replace(evidence, owner=None)
+    unpaired = dataclasses.replace(evidence, origin=RECEIVED)
     outside = ATTACKS["statistical"]().attempt(unpaired, Run.start(1))
     assert (outside.success, outside.baseline) == pytest.approx((1 / 3, 1 / 9))
     plainly = evidence_by(example, FullDomain().anonymize(example, plain(3), Run.start(1)))

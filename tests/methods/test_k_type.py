@@ -17,6 +17,7 @@ from shoal.coding.hierarchy import Hierarchy, Level
 from shoal.errors import DataError, InfeasibleError, PolicyError
 from shoal.judging.linking.consistency import People
 from shoal.judging.linking.evidence import Evidence
+from shoal.judging.linking.origins import Traced
 from shoal.judging.models import MODELS
 from shoal.judging.models.k_anonymity import KAnonymity
 from shoal.judging.models.k_type import KK, GlobalOneK, KOne, OneK
@@ -66,7 +67,7 @@ def shown(table, low, high, owner=None):
     none = np.zeros((len(low), 0), np.int32)
     missing = table.rows - len(low)
     published = Published(table.attributes, (), number, none, low[first], high[first], missing)
-    return Evidence(published, table, owner)
+    return Evidence(published, table, Traced(owner))
 
 
 def fits(table, low, high):

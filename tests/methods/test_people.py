@@ -20,8 +20,8 @@ from shoal.apps.cli import main
 from shoal.apps.samples import sample
 from shoal.errors import DataError, InfeasibleError, LimitError, PolicyError
 from shoal.judging.attacks import ATTACKS
-from shoal.judging.case import Case
 from shoal.judging.models.l_diversity import ProbabilisticDiversity
+from shoal.judging.read_case import read_case
 from shoal.kernels import people as kernels
 from shoal.methods import METHODS
 from shoal.policy import Policy
@@ -426,7 +426,7 @@ def test_how_few_people_could_own_a_class_of_a_large_table():
     table = table.with_columns(who=pl.col("pay") // 4 * 2 + pl.col("pay") % 2)
     roles = {"age": {"role": "quasi"}, "pay": {"role": "sensitive"}, "who": {"role": "person"}}
     policy = shoal.Policy.from_dict({"columns": roles, "privacy": {"k": 2}})
-    assert Case.read(table.drop("who"), policy, original=table).fewest_people == 2
+    assert read_case(table.drop("who"), policy, original=table).fewest_people == 2
 
 
 @settings(max_examples=80, deadline=None)

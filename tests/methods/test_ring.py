@@ -18,6 +18,7 @@ from shoal.coding.encode import encode
 from shoal.errors import InfeasibleError, LimitError, PolicyError
 from shoal.io.text_columns import elements_of, sets_as_text
 from shoal.judging.linking.evidence import Evidence
+from shoal.judging.linking.origins import RECEIVED
 from shoal.judging.linking.posterior import largest_counted
 from shoal.judging.models import MODELS
 from shoal.judging.models.probabilistic_k import disjoint_assignments
@@ -46,7 +47,7 @@ def asked(k, l=None, *, classes=False, suppression=0.0):  # noqa: E741
 
 def evidence_of(table, release, owner=True):
     evidence = Evidence.of_release(table, release)
-    return evidence if owner else replace(evidence, owner=None)
+    return evidence if owner else replace(evidence, origin=RECEIVED)
 
 
 def set_of(release, row, j):

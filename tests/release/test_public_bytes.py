@@ -26,7 +26,7 @@ from shoal.documents.report.report import public_page
 from shoal.documents.report.report_parts import SignOff
 from shoal.documents.report.subject import read_subject
 from shoal.errors import ShoalError
-from shoal.judging.case import Case
+from shoal.judging.read_case import read_case
 from shoal.methods import METHODS as ALL_METHODS
 from shoal.release.record import card_markdown
 
@@ -183,8 +183,8 @@ def reading(
     """
     own = with_original(record, published, original)
     try:
-        case = Case.read(published, policy, original=original, second=second, record=own)
-        true = all(verdict.holds for verdict in case.truthful)
+        case = read_case(published, policy, original=original, second=second, record=own)
+        true = all(verdict.holds for verdict in case.truthfulness.verdicts)
         return [verdict.model for verdict in case.failing] if true else None
     except ShoalError:
         return None

@@ -16,7 +16,7 @@ import pytest
 import shoal
 from shoal import io
 from shoal.judging.attacks import Exposure
-from shoal.judging.case import Case
+from shoal.judging.read_case import read_proposal
 from shoal.network.read_network import read_network
 from shoal.pipeline.comparison import Comparison, Outcome, Trial
 from shoal.policy.encode_table import encode_with_population
@@ -46,7 +46,7 @@ def objects():
     result = shoal.anonymize(frame, policy)
     read = io.read(frame)
     table = encode_with_population(read, policy, None)
-    case = Case.made(policy, table, result.release)
+    case = read_proposal(policy, table, result.release)
     explanation = shoal.explain(frame, policy, seconds=2)
     reason = f"the value {SECRET} is too rare"
     outcome = Outcome(

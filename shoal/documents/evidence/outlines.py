@@ -130,7 +130,7 @@ def expert_determination(made: Report, record: Mapping[str, Any] | None, sign_of
 
 def _head(made: Report, sign_off: SignOff) -> list[str]:
     return [
-        *(line for note in publication_notes(made.subject.record) for line in (f"> **{note}**", "")),
+        *(line for note in publication_notes(made.subject.origin.record) for line in (f"> **{note}**", "")),
         f"Owner of the data: {_cell(sign_off.owner) or BLANK}  ",
         f"Purpose: {_cell(sign_off.purpose) or BLANK}  ",
         f"Recipient: {_cell(sign_off.recipient) or BLANK}  ",

@@ -122,7 +122,8 @@ def _predicted(subject: Subject) -> Iterator[Part]:
 
 def _recorded(subject: Subject, target: str, why: str) -> Part:
     """Return what the run that made the release has measured, else why learners were not tried."""
-    told = {} if subject.record is None else subject.record.get("measures", {})
+    record = subject.origin.record
+    told = {} if record is None else record.get("measures", {})
     rows = [
         (name, number(float(told[name])), kind.summary)
         for name, kind in MEASURES.items()

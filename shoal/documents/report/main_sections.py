@@ -109,7 +109,7 @@ def _words(value: Any) -> str:
 
 def done(subject: Subject) -> Section:
     """Return how the release was made, as far as that is known."""
-    published, record, made_by = subject.published, subject.record, subject.made_by
+    published, record, made_by = subject.published, subject.origin.record, subject.made_by
     rows_before = published.rows + published.suppressed
     parts: list[Part] = []
     rows: list[tuple[str, str]] = [
@@ -326,7 +326,7 @@ def private(subject: Subject, tried: list[TriedAttack]) -> Section:
     facts: list[tuple[str, str]] = []
     if subject.digest:
         facts.append(("SHA-256 of the original", subject.digest))
-    record = subject.record
+    record = subject.origin.record
     if record is not None:
         facts += [("made", str(record.get("made", ""))), ("seed", str(record["seed"]))]
         facts += [(f"version of {name}", str(value)) for name, value in record.get("versions", {}).items()]

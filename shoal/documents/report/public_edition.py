@@ -37,8 +37,10 @@ from shoal.documents.report.row_sections import (
 from shoal.documents.report.subject import Subject
 from shoal.documents.report.threat_summary import answer, guaranteed, of_threat
 from shoal.judging.case import Case
+from shoal.judging.identifier_columns import columns_without_role
 from shoal.judging.measures import MEASURES
 from shoal.judging.models.threats import INFERENCE, LINKABILITY, SINGLING_OUT, Threat
+from shoal.judging.public_case import public_case, shows_levels
 from shoal.methods import METHODS
 from shoal.policy import Policy
 from shoal.release.verdict import Verdict
@@ -60,7 +62,7 @@ class Open(Brief):
     """All that the public edition is made of."""
 
     case: Case
-    """The release without its original, see `Case.outside`."""
+    """The release without its original, see `public_case`."""
     judged: tuple[tuple[Verdict, str], ...]
     """Each verdict with what it means; only `Verdict.told` is shown of it."""
     made_by: Policy | None
@@ -73,14 +75,14 @@ class Open(Brief):
         """Leave out of a subject what is not public. That a release is true is left out as well: whether Shoal can
         decide it depends on the original. That it is false is said.
         """
-        record = subject.record
-        levels = record.get("levels") if record is not None and subject.tells_levels else None
+        record = subject.origin.record
+        levels = record.get("levels") if record is not None and shows_levels(subject) else None
         return cls(
-            case=subject.outside,
+            case=public_case(subject),
             judged=tuple(
                 (verdict, meaning)
                 for verdict, meaning in subject.judged
-                if not verdict.holds or verdict not in subject.truthful
+                if not verdict.holds or verdict not in subject.truthfulness.verdicts
             ),
             made_by=subject.made_by,
             levels=None if levels is None else tuple(levels),
@@ -183,7 +185,7 @@ def suppression_words(limit: float) -> str:
 def sections_of(open_: Open) -> list[Section]:
     """Return the sections of the public edition."""
     case = open_.case
-    columns = [*case.policy.columns, *case.unnamed]
+    columns = [*case.policy.columns, *columns_without_role(case)]
     return [
         _threats(open_),
         asked_for(case.policy, columns, several=case.of_people, followed=case.follow is not None),

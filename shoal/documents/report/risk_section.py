@@ -12,6 +12,7 @@ from shoal.documents.report.attack_results import TriedAttack
 from shoal.documents.report.subject import Subject
 from shoal.judging.attacks.linkage import Linkage
 from shoal.judging.linking.evidence import Evidence
+from shoal.judging.linking.origins import Traced
 from shoal.judging.linking.reidentification import Risk, assess
 from shoal.release.published import Published
 from shoal.support.arrays import FloatVector, LongVector
@@ -47,7 +48,7 @@ def risks_of(subject: Subject, tried: list[TriedAttack]) -> Risks:
     if several:
         follow = None if subject.follow is None else subject.table.person
         own_rows = np.arange(raw.rows, dtype=np.int32)
-        crowds = Evidence(raw, subject.table, own_rows, of_people=True, follow=follow).sizes
+        crowds = Evidence(raw, subject.table, Traced(own_rows), of_people=True, follow=follow).sizes
         own = np.repeat(crowds, crowds)
     after = None
     if subject.classes_tell:

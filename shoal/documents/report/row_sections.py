@@ -21,6 +21,7 @@ from shoal.errors import ShoalError
 from shoal.io.coded import coded
 from shoal.io.type_inference import guess_numbers_and_dates
 from shoal.judging.case import Case
+from shoal.judging.identifier_columns import columns_without_role
 from shoal.judging.models.extended_p import strong_values
 from shoal.pipeline.attack import belief_allowed
 from shoal.release.bounds import label_texts
@@ -126,7 +127,7 @@ def _values(case: Case) -> Iterator[tuple[Bins, FloatVector]]:
         columns[attribute.name] = shown, plans[attribute.name]
     columns |= {
         name: (case.sheet[name], ColumnPlan(name, "plain"))
-        for name in (*policy.names("plain"), *case.unnamed)
+        for name in (*policy.names("plain"), *columns_without_role(case))
         if name in case.sheet.columns
     }
     for name, (cells, plan) in columns.items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,9 @@ from shoal.coding import CodedTable
 from shoal.documents.report.gate import Gate
 from shoal.errors import PolicyError
 from shoal.judging.case import Case
+from shoal.judging.identifier_columns import check_identifiers
 from shoal.judging.models.threats import SINGLING_OUT
+from shoal.judging.read_case import read_case, read_result
 from shoal.policy import Policy
 from shoal.release.received.read_record import read_record
 from shoal.release.results import Result
@@ -50,12 +52,13 @@ class Subject(Case):
     @cached_property
     def judged(self) -> tuple[tuple[Verdict, str], ...]:
         """Each verdict with what it means in plain words."""
+        identifiers = check_identifiers(self)
         meanings = [
             *self.meanings(),
-            *[TRUTH] * len(self.truthful),
-            *[IDENTIFIERS] * len(self.identifiers_removed),
+            *[TRUTH] * len(self.truthfulness.verdicts),
+            *[IDENTIFIERS] * len(identifiers),
         ]
-        verdicts = (*self.verdicts, *self.truthful, *self.identifiers_removed)
+        verdicts = (*self.verdicts, *self.truthfulness.verdicts, *identifiers)
         return tuple(zip(verdicts, meanings, strict=True))
 
     @cached_property
@@ -68,35 +71,33 @@ class Subject(Case):
     @cached_property
     def made_by(self) -> Policy | None:
         """The policy of the run that made the release, if it is known."""
-        if self.record is None:
+        if self.origin.record is None:
             return None
         try:
-            return Policy.from_toml(self.record["policy"], self.policy.base)
+            return Policy.from_toml(self.origin.record["policy"], self.policy.base)
         except PolicyError:  # its hierarchies may lie elsewhere by now
             return None
 
     @property
     def seeded(self) -> bool:
         """The random choices of the release can be repeated: it is not for publication."""
-        return self.record is not None and not self.record.get("for_publication", True)
+        record = self.origin.record
+        return record is not None and not record.get("for_publication", True)
 
 
-def read_subject(source: Any, policy: Policy, *, record: Any, **more: Any) -> Subject:
-    """Read a release, a file, a frame or a `Result`, with its record; `more` goes to `Case.read`. O(rows)."""
-    own = isinstance(source, Result)
-    return Subject.read(
-        source,
-        policy,
-        name=Path(source).name if isinstance(source, str | Path) else "the release",
-        record=record,
-        run_notes=source.notes if own else (),
-        **more,
-    )
+def read_subject(source: Any, policy: Policy, **given: Any) -> Subject:
+    """Read a release, a file, a frame or a `Result`; `given` goes to `read_case`. O(rows)."""
+    name = Path(source).name if isinstance(source, str | Path) else "the release"
+    notes = source.notes if isinstance(source, Result) else ()
+    return _subject(read_case(source, policy, **given), name, notes)
 
 
 def subject_of(result: Result, policy: Policy, table: CodedTable, digest: str | None) -> Subject:
     """Return the subject of a release that was made just now, of a table that is coded already. O(rows)."""
-    return Subject.of_result(
-        result, policy, table, name="the release", run_notes=result.notes,
-        record=read_record(result.record), digest=digest,
-    )  # fmt: skip
+    case = read_result(result, policy, table, read_record(result.record), digest)
+    return _subject(case, "the release", result.notes)
+
+
+def _subject(case: Case, name: str, notes: tuple[str, ...]) -> Subject:
+    own = {field.name: getattr(case, field.name) for field in fields(case)}
+    return Subject(**own, name=name, run_notes=notes)

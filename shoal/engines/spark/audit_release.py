@@ -18,10 +18,12 @@ from shoal.engines.spark.unsupported import LOCAL, judging_problems
 from shoal.engines.spark.verify_release import Judged, Reading, verified
 from shoal.errors import DataError, PolicyError, Problem
 from shoal.io.sheet import Sheet
+from shoal.judging.identifier_columns import check_identifiers
 from shoal.judging.measures.evaluate import unmeasured
 from shoal.policy import Policy
 from shoal.release.bounds import bounds_among
 from shoal.release.received.cell_reader import attribute_of, has_domain
+from shoal.release.received.read_buckets import NO_OTHERS
 from shoal.release.render import bucket_name
 from shoal.release.results import Audit, Clock
 from shoal.support.run import Progress
@@ -73,7 +75,7 @@ def audit_on_spark(
         with clock("verify"):
             case, notes = _case(session, given, policy, table, suppressed_as)
             case = replace(case, unique_before=lone)
-            verdicts = (*case.verdicts, *case.identifiers_removed)
+            verdicts = (*case.verdicts, *check_identifiers(case))
     progress("measure", 0.9)
     with clock("measure"):
         found = case.measured(measures)
@@ -155,8 +157,9 @@ def _case(
         policy=policy,
         requirements=requirements,
         sheet=Sheet.of(no_rows(columns)),
+        notes=(),
+        other_readings=NO_OTHERS,
         judged=found.verdicts,
-        counted=table is not None,
     )
     return case, notes
 

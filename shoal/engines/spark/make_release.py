@@ -30,6 +30,7 @@ from shoal.engines.spark.verify_release import Reading, verified
 from shoal.errors import DataError, EngineError, LimitError, OutputError
 from shoal.io import Frame
 from shoal.io.sheet import Sheet
+from shoal.judging.linking.origins import MadeHere
 from shoal.judging.measures import MEASURES, CellMeasure
 from shoal.judging.models.feasibility import left_out
 from shoal.methods.full_domain.full_domain import FullDomain
@@ -39,6 +40,7 @@ from shoal.methods.partitioning.mondrian import Mondrian
 from shoal.pipeline.plan import Plan
 from shoal.policy import Policy
 from shoal.release import Release
+from shoal.release.received.read_buckets import NO_OTHERS
 from shoal.release.results import Clock
 from shoal.release.verdict import refuse_violations
 from shoal.support.brief import Brief
@@ -372,7 +374,9 @@ class _Work:
             policy=self.policy,
             requirements=self.requirements,
             sheet=Sheet.of(no_rows(list(columns))),
-            release=release,
+            origin=MadeHere(release, owner=None),
+            notes=(),
+            other_readings=NO_OTHERS,
             judged=found.verdicts,
             unique_before=self.lone / max(table.rows, 1),
         )

@@ -17,7 +17,8 @@ from shoal.errors import DataError, check_known
 from shoal.judging.linking.consistency import Consistency, consistency
 from shoal.judging.linking.fewest import fewest_people
 from shoal.judging.linking.followed import Followed, people_followed
-from shoal.judging.linking.owners import Owners, confirmed, contradicted, matched
+from shoal.judging.linking.origins import RECEIVED, Origin, Proposed, Traced
+from shoal.judging.linking.owners import Owners, contradicted, matched
 from shoal.judging.linking.reidentification import Risk, assess, population_sizes
 from shoal.judging.linking.sampled import Sampled
 from shoal.release import Release
@@ -36,14 +37,12 @@ class Evidence(Brief):
     """What an outsider sees."""
     table: CodedTable | None = None
     """The original."""
-    owner: IntVector | None = None
-    """Published row -> row of the table. Only the process that made the release knows it."""
+    origin: Origin = RECEIVED
+    """How the release came here, and with it what is known about the original row behind each published row."""
     k: int = 1
     """The class size that the policy asks for; 1 if it asks for none."""
     of_people: bool = False
     """The policy says whose each row is, so guarantees count people, not rows."""
-    claimed: IntVector | None = None
-    """Published row -> row of the table, as the private record of the run says. It counts only if it can be true."""
     follow: IntVector | None = None
     """Published row -> the number of its pseudonym, -1 if it has none, if rows of a person can be followed. All of it
     is public."""
@@ -66,7 +65,8 @@ class Evidence(Brief):
         rendered = render(table, release)
         people = table.owners is not None
         weights = None if table.survey_weights is None else table.survey_weights[rendered.owner]
-        return cls(read_back(table, release, rendered), table, rendered.owner, k, people, survey=weights)
+        origin = Proposed(release, rendered.owner)
+        return cls(read_back(table, release, rendered), table, origin, k, people, survey=weights)
 
     @classmethod
     def of_original(cls, table: CodedTable, told_size: int | None = None) -> Evidence:
@@ -78,7 +78,7 @@ class Evidence(Brief):
         return cls(
             raw,
             table,
-            own,
+            Traced(own),
             of_people=table.owners is not None,
             told_size=told_size,
             survey=table.survey_weights,
@@ -91,9 +91,27 @@ class Evidence(Brief):
         check_known("group", name, units)
         # The size of the population counts people, not groups of them.
         whose = replace(table, person=units[name].of, units=(), population_size=None)
-        found = Evidence(self.published, whose, self.owner, self.k, self.of_people, self.claimed)
+        found = Evidence(self.published, whose, self.origin, self.k, self.of_people)
         vars(found)["consistency"] = self.consistency  # It is about rows, so it is the same.
         return found
+
+    @property
+    def owner(self) -> IntVector | None:
+        """Published row -> row of the original, if that is known for certain."""
+        return self.origin.owner
+
+    def read_as(self, published: Published) -> Evidence:
+        """Return the same release, read in another way."""
+        return Evidence(
+            published,
+            self.table,
+            self.origin,
+            self.k,
+            self.of_people,
+            self.follow,
+            self.told_size,
+            self.survey,
+        )
 
     def shown(self, column: str) -> tuple[pl.Series, LongVector] | None:
         """Return the distinct texts of any published column, and how many rows show each; None if it is not published.
@@ -170,11 +188,7 @@ class Evidence(Brief):
             return Owners.missing(None, "only the original says whose each row is: give it")
         if self.table.owners is None:
             return Owners()
-        if self.owner is not None:
-            return Owners.of(self.table, self.owner)
-        if self.claimed is not None:
-            return confirmed(self.published, self.table, self.claimed)
-        return matched(self.published, self.table)
+        return self.origin.find_owners(self.published, self.table) or matched(self.published, self.table)
 
     def _followed(self, follow: IntVector) -> Owners:
         """Return whose rows are by their pseudonyms, unless what is known about the original contradicts them."""
@@ -186,14 +200,10 @@ class Evidence(Brief):
         if table is None:
             return Owners(follow)
         of_rows = np.arange(table.rows, dtype=np.int32) if table.person is None else table.person
-        known = None
-        if self.owner is not None:
-            known = of_rows[self.owner]
-        elif self.claimed is not None:
-            told = confirmed(self.published, replace(table, person=of_rows), self.claimed)
-            if told.person is None:
-                return told
-            known = told.person
+        found = self.origin.find_owners(self.published, replace(table, person=of_rows))
+        if found is not None and found.person is None:
+            return found
+        known = None if found is None else found.person
         return contradicted(follow, of_rows, known) or Owners(follow)
 
     @cached_property

@@ -9,7 +9,7 @@ import numpy as np
 
 from shoal.errors import DataError
 from shoal.judging.linking.evidence import Evidence
-from shoal.judging.linking.owners import confirmed, matched
+from shoal.judging.linking.owners import matched
 from shoal.judging.linking.series import Crossing, Earlier, Issue, issue_of
 from shoal.support.arrays import BoolVector, IntMatrix, LongVector
 
@@ -26,12 +26,13 @@ def newest_issue(evidence: Evidence, earlier: Earlier) -> tuple[Issue, IntMatrix
         raise DataError(f"people cannot be counted: {owners.unknown}")
     graph = evidence.consistency
     rows, owner, unknown = np.ones(table.rows, np.bool_), None, ""
-    exact = evidence.owner if evidence.owner is not None else evidence.claimed
-    told = evidence.of_people or evidence.claimed is not None
+    claimed = evidence.origin.claimed
+    exact = claimed if evidence.owner is None else evidence.owner
+    told = evidence.of_people or claimed is not None
     if told and owners.person is None and evidence.owner is None:
         # Everybody has one row here, so nobody had to know whose each is; but people are the same in all releases.
         named = replace(table, person=earlier.person.astype(np.int32))
-        owners = matched(published, named) if exact is None else confirmed(published, named, exact)
+        owners = evidence.origin.find_owners(published, named) or matched(published, named)
         unknown = owners.unknown
     if owners.person is not None:
         owner = owners.person.astype(np.int64)
@@ -62,7 +63,7 @@ def knows_rows(evidence: Evidence, newest: Issue, earlier: Earlier) -> bool:
     """
     if not evidence.published.suppressed or evidence.owner is not None:
         return True
-    return evidence.claimed is not None and bool((newest.owner < earlier.people).all())
+    return evidence.origin.claimed is not None and bool((newest.owner < earlier.people).all())
 
 
 def _strangers(earlier: Earlier) -> int:

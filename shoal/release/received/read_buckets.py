@@ -23,20 +23,30 @@ MOST_WAYS = 4
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Readings(Brief):
-    """A release as an outsider reads it, in each of the ways in which it may have been made."""
+class OtherReadings(Brief):
+    """The other ways in which a release with buckets may have been made."""
 
-    rows: Sheet
-    """The rows, without those that count as suppressed."""
-    published: Published
-    """The first, which names the release and its parts."""
-    others: tuple[Published, ...] = ()
+    published: tuple[Published, ...] = ()
     """Empty where it is known how the release was made. A release is judged by the worst of all."""
     complete: bool = True
     """As in `Ways`."""
     loosest: Published | None = None
     """As if each column had been shuffled by itself, if that may be: what is true of it is not refuted."""
-    notes: tuple[str, ...] = ()
+
+
+NO_OTHERS = OtherReadings()
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ReceivedRelease(Brief):
+    """A release as an outsider reads it."""
+
+    rows: Sheet
+    """The rows, without those that count as suppressed."""
+    published: Published
+    """The first reading, which names the release and its parts."""
+    other_readings: OtherReadings
+    notes: tuple[str, ...]
     """What a user should know about how it was read."""
 
 
@@ -48,7 +58,7 @@ def read_buckets(
     *,
     in_two: bool,
     record: Mapping[str, Any] | None,
-) -> Readings:
+) -> ReceivedRelease:
     """Read a release in all ways in which it may have been made: by its record, or by what its rows show."""
     shuffled, unknown = cells.read(bucket)
     if record is not None:
@@ -68,9 +78,8 @@ def read_buckets(
             f"been shuffled; give {either(command='--record FILE', python='record')}"
         )
     loosest = None if record is not None else _shuffled_as(shuffled, APART)
-    return Readings(
-        cells.rows, first, tuple(others), made.complete, loosest, (*notes, *unreadable(unknown, table))
-    )
+    other_readings = OtherReadings(tuple(others), made.complete, loosest)
+    return ReceivedRelease(cells.rows, first, other_readings, (*notes, *unreadable(unknown, table)))
 
 
 def _shuffled_as(published: Published, way: Making) -> Published:

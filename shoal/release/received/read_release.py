@@ -19,7 +19,7 @@ from shoal.io.type_inference import guess_numbers_and_dates
 from shoal.policy import Policy
 from shoal.release.published_types import retyped
 from shoal.release.received.cell_reader import CellReader, has_domain, unreadable
-from shoal.release.received.read_buckets import Readings, read_buckets
+from shoal.release.received.read_buckets import NO_OTHERS, ReceivedRelease, read_buckets
 from shoal.release.received.read_record import check_release, recorded_method
 from shoal.release.render import bucket_name
 from shoal.release.two_tables import joined, second_beside
@@ -94,7 +94,7 @@ def as_published(
     in_two: bool = False,
     suppressed_as: str | None = None,
     record: Mapping[str, Any] | None = None,
-) -> Readings:
+) -> ReceivedRelease:
     """Read `typed` rows as a release: with the hierarchies of the original, or those that the policy alone defines.
 
     `in_two` says that the release is in two tables. Rows that are there are rows; only if `suppressed_as` is given,
@@ -127,7 +127,7 @@ def as_published(
             f"by the record, the release has a column '{bucket}' that numbers buckets, but it is not there"
         )
     published, unknown = cells.read(None)
-    return Readings(rows, published, notes=(*notes, *unreadable(unknown, table)))
+    return ReceivedRelease(rows, published, NO_OTHERS, (*notes, *unreadable(unknown, table)))
 
 
 def _without_suppressed(rows: Sheet, policy: Policy, suppressed_as: str | None) -> tuple[Sheet, list[str]]:

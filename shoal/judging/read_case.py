@@ -1,0 +1,199 @@
+"""From a release, made by any tool, and its original to the `Case` that is judged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import polars as pl
+
+from shoal import io
+from shoal.coding import CodedTable
+from shoal.coding.population import check_size
+from shoal.coding.survey_weights import weights_shown
+from shoal.errors import DataError
+from shoal.io.sheet import Sheet
+from shoal.judging.case import Case
+from shoal.judging.linking.consistency import People
+from shoal.judging.linking.origins import RECEIVED, MadeHere, Proposed, Recorded
+from shoal.judging.models.requirements import Requirements
+from shoal.policy import Policy
+from shoal.release import Release
+from shoal.release.pseudonyms import pseudonym_numbers
+from shoal.release.read_published import read_back
+from shoal.release.received.read_buckets import NO_OTHERS
+from shoal.release.received.read_earlier import encode_whole
+from shoal.release.received.read_record import check_original, read_record, recorded_owners
+from shoal.release.received.read_release import as_published, read_release, typed
+from shoal.release.render import Rendered, render
+from shoal.release.results import Clock, Result
+from shoal.support.machine.threads import PIECE, Ahead
+from shoal.support.run import Progress, silent
+
+
+def domain_sizes(table: CodedTable) -> tuple[int, ...]:
+    """Return how many values the domain of each quasi-identifier has. A population can only add some, so equal numbers
+    mean equal domains."""
+    return tuple(attribute.hierarchy.size for attribute in table.attributes)
+
+
+def read_proposal(
+    policy: Policy,
+    table: CodedTable,
+    release: Release,
+    *,
+    requirements: Requirements | None = None,
+    record: Mapping[str, Any] | None = None,
+    digest: str | None = None,
+) -> Case:
+    """Render what a method proposes, and read the rows back. Verdicts are those of the rows. O(rows x columns).
+
+    `requirements` are those of the policy, if they have been resolved already.
+    """
+    requirements = policy.requirements(table.sensitive) if requirements is None else requirements
+    rendered = render(table, release)
+    origin = Proposed(release, rendered.owner, record)
+    return _read_back(policy, table, requirements, origin, rendered, digest)
+
+
+def read_made(
+    policy: Policy, table: CodedTable, release: Release, rendered: Rendered, requirements: Requirements
+) -> Case:
+    """Read the rows of a release as they came back from a file or a frame. O(rows x columns)."""
+    return _read_back(policy, table, requirements, MadeHere(release, rendered.owner), rendered)
+
+
+def _read_back(
+    policy: Policy,
+    table: CodedTable,
+    requirements: Requirements,
+    origin: MadeHere,
+    rendered: Rendered,
+    digest: str | None = None,
+) -> Case:
+    return Case(
+        published=read_back(table, origin.release, rendered),
+        table=table,
+        origin=origin,
+        k=requirements.k,
+        of_people=requirements.people,
+        follow=pseudonym_numbers(rendered.sheet, policy.people),
+        told_size=policy.population_size,
+        survey=weights_shown(rendered.sheet, policy.names("weight")),
+        policy=policy,
+        requirements=requirements,
+        sheet=rendered.sheet,
+        second=rendered.second,
+        notes=(),
+        other_readings=NO_OTHERS,
+        digest=digest,
+    )
+
+
+def read_case(
+    source: Any,
+    policy: Policy,
+    *,
+    original: Any = None,
+    second: Any = None,
+    population: Any = None,
+    suppressed_as: str | None = None,
+    record: Any = None,
+    earlier: Sequence[Any] | None = None,
+    clock: Clock | None = None,
+    progress: Progress = silent,
+) -> Case:
+    """Read a release, made by any tool, and its original: paths or frames.
+
+    `source` may also be a `Result` of this original, which knows the owner of each row. `suppressed_as` is the text
+    that rows show in every quasi-identifier if another tool marks suppressed rows so. `record` is the private record
+    of the run that made the release, or its path: it says how the release was made. `earlier` are earlier releases of
+    the same people, instead of those that the policy names.
+    """
+    clock = Clock() if clock is None else clock
+    progress("read", 0.0)
+    with clock("read"):
+        before = None if original is None else io.read(policy.source(original), policy.read_options())
+        delimiter = None if before is None else before.options.delimiter
+        own = isinstance(source, Result)
+        record = read_record(source.record if own and record is None else record)
+        rows = None if own else read_release(source, second, policy, delimiter=delimiter)
+    progress("encode", 0.1)
+    with clock("encode"):
+        table = None if before is None else encode_whole(before, policy, population, earlier)
+        digest = None if before is None else before.digest
+        if rows is None and table is not None and source.domains not in ((), domain_sizes(table)):
+            # A population that the release was not made with has further values, so its codes mean others here.
+            rows = read_release(source.table, source.second, policy, delimiter=delimiter)
+        if rows is None:
+            return read_result(source, policy, table, record, digest)
+        crowd = None
+        if table is not None and table.rows > PIECE:  # while the rows of the release are numbered
+            crowd = Ahead(partial(People.in_table, table))
+        if record is not None and table is not None:
+            check_original(record, table.rows, digest)
+        return read_rows(
+            rows[0],
+            policy,
+            table,
+            in_two=rows[1],
+            suppressed_as=suppressed_as,
+            record=record,
+            digest=digest,
+            crowd=crowd,
+        )
+
+
+def read_result(
+    result: Result,
+    policy: Policy,
+    table: CodedTable | None,
+    record: Mapping[str, Any] | None,
+    digest: str | None,
+) -> Case:
+    """Read what `anonymize` made of this table."""
+    if table is None:
+        raise DataError("give the table that the result was made from, too")
+    if len(result.release.region_of) != table.rows:
+        raise DataError(
+            f"the result was made from {len(result.release.region_of):,} rows, but the original has "
+            f"{table.rows:,}: give the table that it was made from"
+        )
+    return read_proposal(policy, table, result.release, record=record, digest=digest)
+
+
+def read_rows(
+    rows: pl.DataFrame | Sheet,
+    policy: Policy,
+    table: CodedTable | None,
+    *,
+    in_two: bool = False,
+    suppressed_as: str | None = None,
+    record: Mapping[str, Any] | None = None,
+    digest: str | None = None,
+    crowd: Callable[[], People] | None = None,
+) -> Case:
+    """Read rows as a release; see `as_published`."""
+    shown = typed(Sheet.of(rows), policy, table)
+    found = as_published(shown, policy, table, in_two=in_two, suppressed_as=suppressed_as, record=record)
+    requirements = policy.requirements(found.published.sensitive)
+    if table is None and policy.population_size is not None and not requirements.people:
+        check_size(policy.population_size, found.published.rows)
+    return Case(
+        published=found.published,
+        table=table,
+        origin=RECEIVED if record is None else Recorded(record, recorded_owners(record)),
+        k=requirements.k,
+        of_people=requirements.people,
+        follow=pseudonym_numbers(found.rows, policy.people),
+        told_size=policy.population_size,
+        survey=weights_shown(found.rows, policy.names("weight")),
+        policy=policy,
+        requirements=requirements,
+        sheet=found.rows,
+        notes=found.notes,
+        other_readings=found.other_readings,
+        digest=digest,
+        crowd=crowd,
+    )
