@@ -12,12 +12,13 @@ from playwright.sync_api import expect
 from starlette.datastructures import FormData, QueryParams
 
 from shoal.apps.samples import write_sample
+from shoal.apps.studio.compare import screen as compare
 from shoal.apps.studio.compare.frontier import HEIGHT, WIDTH, drawn
-from shoal.apps.studio.compare.screen import Compare
 from shoal.apps.studio.compare.trials import trials_of
+from shoal.apps.studio.data.source import Source
 from shoal.apps.studio.page import page
 from shoal.apps.studio.private_folder import Folder
-from shoal.apps.studio.project import Project, Source
+from shoal.apps.studio.project import Project
 from shoal.pipeline.comparison import Comparison, Outcome, Trial
 from shoal.policy import Policy
 
@@ -78,7 +79,7 @@ def project(tmp_path_factory: pytest.TempPathFactory):
 
 
 def act(project: Project, name: str, *fields: tuple[str, object]) -> object:
-    return Compare.actions()[name](project, FormData([(key, str(value)) for key, value in fields]))
+    return compare.ACTIONS[name](project, FormData([(key, str(value)) for key, value in fields]))
 
 
 def html(project: Project, query: str = "") -> str:
@@ -97,7 +98,7 @@ def test_methods_are_compared_looked_at_pinned_and_chosen(project):
     act(project, "start", *FEW, ("ks", "5, 8"), ("seconds", 60), ("jobs", 1))
     wait(project)
     found = trials_of(project)
-    assert Compare.state(project).mark == "done"
+    assert compare.state(project).mark == "done"
     made = [place for place, one in enumerate(found.trials) if one.holds]
     assert {found.trials[place].k for place in made} == {5, 8}
     shown = html(project, f"point={made[0]}")
@@ -119,12 +120,12 @@ def test_methods_are_compared_looked_at_pinned_and_chosen(project):
     assert project.policy.method.options() == dict(found.trials[other].options)
     assert not found.stale(project)  # the choice is part of the comparison
     wait(project)
-    assert project.standing.policy == project.toml
+    assert project.release.policy == project.toml
     # What Compare told is what the release is: same loss, same number of suppressed rows.
-    assert project.standing.loss == pytest.approx(found.trials[other].measures["lm"])
-    assert project.standing.suppressed == found.trials[other].suppressed
+    assert project.release.loss == pytest.approx(found.trials[other].measures["lm"])
+    assert project.release.summary["suppressed"] == found.trials[other].suppressed
     project.set("utility.suppression", "0.1")
-    assert Compare.state(project).mark == "attention"
+    assert compare.state(project).mark == "attention"
     assert "The policy has changed since this comparison" in html(project)
     project.undo()
 

@@ -21,14 +21,15 @@ from starlette.datastructures import QueryParams
 
 from shoal import io
 from shoal.apps.samples import write_sample
+from shoal.apps.studio.data import screen as data
 from shoal.apps.studio.data.columns import BINS, Columns, described
 from shoal.apps.studio.data.rows import CHUNK, window
-from shoal.apps.studio.data.screen import Data
+from shoal.apps.studio.data.source import Source
 from shoal.apps.studio.form_fields import fields_of, taken
 from shoal.apps.studio.look.release import start_release
 from shoal.apps.studio.page import page
 from shoal.apps.studio.private_folder import Folder
-from shoal.apps.studio.project import Project, Source
+from shoal.apps.studio.project import Project
 from shoal.errors import PolicyError, ShoalError
 from shoal.policy.sections import Column
 from shoal.policy.sections import Data as Reading
@@ -176,7 +177,7 @@ def test_other_reading_options_read_again_and_keep_roles(project: Project, tmp_p
     project.read(Source(path, "t.csv"))
     project.set("columns.town.role", "plain")
     before = project.tables
-    Data.actions()["reading"](project, {"null_values": "?", "header": "yes"})  # type: ignore[arg-type]
+    data.ACTIONS["reading"](project, {"null_values": "?", "header": "yes"})  # type: ignore[arg-type]
     settled(project)
     assert project.frame is not None
     assert project.frame.data["town"].null_count() == 30
@@ -192,7 +193,7 @@ def test_other_reading_options_read_again_and_keep_roles(project: Project, tmp_p
 
 def test_columns_with_other_names_get_new_guesses(project: Project, tmp_path: Path):
     opened(project, pl.DataFrame({"age": range(20, 60), "sex": ["f", "m"] * 20}), tmp_path / "t.csv")
-    Data.actions()["reading"](project, {"header": "no"})  # type: ignore[arg-type]
+    data.ACTIONS["reading"](project, {"header": "no"})  # type: ignore[arg-type]
     settled(project)
     assert list(project.tables["columns"]) == ["column_1", "column_2"]
     assert project.policy is not None
@@ -204,7 +205,7 @@ def test_columns_with_other_names_get_new_guesses(project: Project, tmp_path: Pa
 def test_options_with_which_nothing_can_be_read_change_nothing(project: Project, tmp_path: Path):
     opened(project, pl.DataFrame({"age": range(20, 60), "sex": ["f", "ü"] * 20}), tmp_path / "t.csv")
     before = project.tables
-    Data.actions()["reading"](project, {"encoding": "ascii"})  # type: ignore[arg-type]
+    data.ACTIONS["reading"](project, {"encoding": "ascii"})  # type: ignore[arg-type]
     settled(project)
     assert project.tables == before
     assert [notice.kind for notice in project.notices] == ["problem"]
@@ -219,7 +220,7 @@ def test_a_table_that_cannot_be_opened_can_be_read_otherwise(project: Project, t
     settled(project)
     assert project.frame is None
     assert project.failed is not None
-    assert Data.state(project).mark == "problem"
+    assert data.state(project).mark == "problem"
     assert fields_of(Reading, {})
     project.set("data.encoding", "latin-1")
     settled(project)
@@ -270,15 +271,13 @@ def test_whoever_goes_on_with_a_table_gives_the_other_one_up(project: Project, t
 
 def test_a_sample_that_would_fill_the_memory_is_refused(project: Project):
     with pytest.raises(ShoalError, match=r"999,999,999 rows .* at most 2,000,000"):
-        Data.actions()["sample"](project, {"name": "patients", "rows": "999999999"})  # type: ignore[arg-type]
+        data.ACTIONS["sample"](project, {"name": "patients", "rows": "999999999"})  # type: ignore[arg-type]
     assert not project.opening
 
 
 def test_samples_open_with_and_without_their_policy(project: Project):
     for policy in ("", "yes"):
-        Data.actions()["sample"](
-            project, {"name": "patients", "rows": "200", "policy": policy, "tour": "yes"}
-        )  # type: ignore[arg-type]
+        data.ACTIONS["sample"](project, {"name": "patients", "rows": "200", "policy": policy, "tour": "yes"})  # type: ignore[arg-type]
         settled(project)
         assert project.frame is not None
         assert project.frame.rows == 200
@@ -298,12 +297,12 @@ def test_a_table_in_a_database_opens_and_is_named_in_every_voice(project: Projec
         )
     connection.close()
     form = {"address": f"sqlite:///{place}", "table": "", "query": "", "password": ""}
-    Data.actions()["database"](project, form)  # type: ignore[arg-type]
+    data.ACTIONS["database"](project, form)  # type: ignore[arg-type]
     settled(project)
     assert project.frame is None
     assert "visits" in project.notices[-1].words
     for how, value in (("table", "visits"), ("query", "SELECT age FROM visits")):
-        Data.actions()["database"](project, {**form, how: value})  # type: ignore[arg-type]
+        data.ACTIONS["database"](project, {**form, how: value})  # type: ignore[arg-type]
         settled(project)
         assert project.frame is not None
         assert project.frame.rows == 200
@@ -311,7 +310,7 @@ def test_a_table_in_a_database_opens_and_is_named_in_every_voice(project: Projec
         assert f"--{how} {shlex.quote(value)}" in project.command
         assert f"{how}={value!r}" in project.python
     # other options read it again, and keep where it is
-    Data.actions()["reading"](project, {"other_columns": "plain", "header": "yes"})  # type: ignore[arg-type]
+    data.ACTIONS["reading"](project, {"other_columns": "plain", "header": "yes"})  # type: ignore[arg-type]
     settled(project)
     assert project.tables["data"]["query"] == "SELECT age FROM visits"
     assert project.tables["data"]["other_columns"] == "plain"
@@ -319,10 +318,10 @@ def test_a_table_in_a_database_opens_and_is_named_in_every_voice(project: Projec
 
 def test_a_password_in_an_address_is_refused(project: Project):
     with pytest.raises(ShoalError) as told:
-        Data.actions()["database"](project, {"address": "postgresql://me:secret-word@localhost/x"})  # type: ignore[arg-type]
+        data.ACTIONS["database"](project, {"address": "postgresql://me:secret-word@localhost/x"})  # type: ignore[arg-type]
     assert "secret-word" not in str(told.value)
     with pytest.raises(ShoalError, match="postgresql://"):
-        Data.actions()["database"](project, {"address": "visits"})  # type: ignore[arg-type]
+        data.ACTIONS["database"](project, {"address": "visits"})  # type: ignore[arg-type]
 
 
 def test_a_password_stays_in_memory_and_reaches_jobs(server, project: Project, monkeypatch):
@@ -335,10 +334,10 @@ def test_a_password_stays_in_memory_and_reaches_jobs(server, project: Project, m
         "wards", pl.DataFrame({"age": [20 + n % 30 for n in range(90)], "ward": ["a", "b", "c"] * 30})
     )
     form = {"address": server.over_network(), "table": "wards", "password": ""}
-    Data.actions()["database"](project, form)  # type: ignore[arg-type]
+    data.ACTIONS["database"](project, form)  # type: ignore[arg-type]
     settled(project)
     assert "wants a password" in project.notices[0].words
-    Data.actions()["database"](project, {**form, "password": SECRET})  # type: ignore[arg-type]
+    data.ACTIONS["database"](project, {**form, "password": SECRET})  # type: ignore[arg-type]
     settled(project)
     assert project.frame is not None
     assert project.source is not None
@@ -437,7 +436,7 @@ def test_a_policy_with_problems_is_called_by_its_own_name(project: Project, tmp_
     path = tmp_path / "0123456789.toml"
     path.write_text("a,b\n")
     with pytest.raises(ShoalError) as caught:
-        Data.take_file(project, path, "visits.toml", QueryParams())
+        data.take_file(project, path, "visits.toml", QueryParams())
     assert "visits.toml" in str(caught.value)
     assert "0123456789" not in str(caught.value)
 

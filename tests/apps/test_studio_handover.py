@@ -17,20 +17,21 @@ pytest.importorskip("starlette", reason="Studio is not installed: pip install 's
 
 from starlette.datastructures import FormData, QueryParams
 
+from shoal.apps.studio.data.source import Source
 from shoal.apps.studio.handover import screen as handover
 from shoal.apps.studio.handover.files import PAPERS, Item, items, written
-from shoal.apps.studio.handover.screen import HandOver
 from shoal.apps.studio.jobs import Job
-from shoal.apps.studio.look.release import CARDS, CODEBOOKS, KIND, RECORD, Made
+from shoal.apps.studio.look.release import CARDS, CODEBOOKS, RECORD, Made
 from shoal.apps.studio.page import page
 from shoal.apps.studio.private_folder import Folder
-from shoal.apps.studio.project import Project, Source
+from shoal.apps.studio.project import Project
 from shoal.documents.report.report import EDITIONS
 from shoal.errors import ShoalError
 from shoal.policy import Policy
 from shoal.release.record import card_markdown
 from shoal.support.wording import speak
 
+SUMMARY = {"holds": True, "method": "mondrian", "rows": 100, "suppressed": 0}
 POLICY = '[columns.age]\nrole = "quasi"\n\n[privacy]\nk = 5\n'
 
 
@@ -46,7 +47,10 @@ def made(folder: Path, output: str = "release.csv") -> Made:
     (folder / output).write_text("age\n20-30\n")
     for name in (RECORD, *CARDS, *CODEBOOKS):
         (folder / name).write_text("")
-    return Made(folder, output, POLICY, {"holds": True, "method": "mondrian"}, {}, ["age"], [], True, 1.0)
+    return Made(
+        folder=folder, output=output, policy=POLICY, summary=SUMMARY, columns=["age"], sections=[], withstands=True,
+        loss=0.1, smallest=5, risk_before=1.0, risk=0.2,
+    )  # fmt: skip
 
 
 def keys(project: Project, release: Made) -> set[str]:
@@ -97,7 +101,7 @@ def test_nothing_that_the_policy_names_is_written_over(project: Project, tmp_pat
     pl.DataFrame({"age": [30, 40] * 10, "zip": [1, 2] * 10}).write_csv(table)
     project.read(Source(table, "t.csv"), policy)
     release = replace(made(tmp_path / "job-1"), policy=Policy.read(policy).to_toml())
-    project.store[KIND] = release
+    project.release = release
     before = (folder / what).read_bytes()
     item = next(item for item in items(project, release) if item.name == what)
     form = FormData([("folder", str(tmp_path)), ("force", "on"), ("item", item.key)])
@@ -122,9 +126,7 @@ def test_names_in_a_card_cannot_act_where_it_is_rendered():
     assert text.count("&lt;script&gt;alert(1)&lt;/script&gt;\\|x") == 2
 
 
-@pytest.mark.parametrize(
-    "change", [{"withstands": False}, {"summary": {"holds": False, "method": "mondrian"}}]
-)
+@pytest.mark.parametrize("change", [{"withstands": False}, {"summary": SUMMARY | {"holds": False}}])
 def test_nothing_of_a_release_that_must_not_be_published_is_public(
     project: Project, tmp_path: Path, change: dict[str, Any]
 ):
@@ -133,15 +135,15 @@ def test_nothing_of_a_release_that_must_not_be_published_is_public(
     pl.DataFrame({"age": [30, 40] * 50}).write_csv(original)
     project.read(Source(original, "t.csv"))
     good = made(tmp_path / "job-1")
-    project.store[KIND] = good
+    project.release = good
     assert "Public: may leave" in page(project, "handover", QueryParams()).body.decode()
-    project.store[KIND] = bad = replace(good, **change)
+    project.release = bad = replace(good, **change)
     project.store["handed"] = "downloaded"
     assert not [item.name for item in items(project, bad) if item.public]
     shown = page(project, "handover", QueryParams()).body.decode()
     assert "Do not publish this release" in shown
     assert "Public: may leave" not in shown
-    assert HandOver.state(project).mark == "problem"
+    assert handover.state(project).mark == "problem"
 
 
 def test_the_commands_name_files_where_they_are_handed_over(project: Project, tmp_path: Path):
@@ -188,7 +190,7 @@ def test_a_release_is_written_into_a_database_and_verified_there(project: Projec
 
             start_release(project)
         else:
-            HandOver.actions()["database"](project, FormData(fields))
+            handover.ACTIONS["database"](project, FormData(fields))
         end = time.monotonic() + 120
         while project.jobs.active:
             assert time.monotonic() < end
@@ -199,10 +201,10 @@ def test_a_release_is_written_into_a_database_and_verified_there(project: Projec
     with sqlite3.connect(tmp_path / "out.db") as opened:
         rows = opened.execute('SELECT age, ill FROM "public people"').fetchall()
     assert len(rows) + job.result["summary"]["suppressed"] == 60
-    assert "stored" in {item.key for item in items(project, project.store[KIND])}
+    assert "stored" in {item.key for item in items(project, project.release)}
     shown = bytes(page(project, "handover", QueryParams()).body).decode()
     assert "Written to public people" in shown
     with pytest.raises(ShoalError, match="password"):
-        HandOver.actions()["database"](
+        handover.ACTIONS["database"](
             project, FormData({"address": "postgresql://me:secret@host/db", "table": "t"})
         )

@@ -14,14 +14,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from starlette.datastructures import FormData, QueryParams
 
+from shoal.apps.studio.data.source import Source
 from shoal.apps.studio.hierarchies import number_line as bands
+from shoal.apps.studio.hierarchies import screen as hierarchies
 from shoal.apps.studio.hierarchies.edited_tree import Branches
 from shoal.apps.studio.hierarchies.hierarchy_columns import coded_columns, counted, trouble
 from shoal.apps.studio.hierarchies.preview import SAMPLE, attempt, branches_of, count
-from shoal.apps.studio.hierarchies.screen import Hierarchies
 from shoal.apps.studio.page import page
 from shoal.apps.studio.private_folder import Folder
-from shoal.apps.studio.project import Project, Source
+from shoal.apps.studio.project import Project
 from shoal.coding.hierarchy import KINDS, build, from_csv, to_csv
 from shoal.coding.hierarchy.nested_trees import tree_rows
 from shoal.errors import HierarchyError, ShoalError
@@ -253,7 +254,7 @@ def shown(project: Project, column: int) -> str:
 
 
 def do(project: Project, action: str, *more: tuple[str, str], **fields: object) -> None:
-    Hierarchies.actions()[action](project, FormData([*((k, str(v)) for k, v in fields.items()), *more]))
+    hierarchies.ACTIONS[action](project, FormData([*((k, str(v)) for k, v in fields.items()), *more]))
 
 
 def hierarchy(project: Project, name: str):
@@ -263,7 +264,7 @@ def hierarchy(project: Project, name: str):
 def step(project: Project, step_name: str, nodes: list[str], **fields: object) -> None:
     from shoal.apps.studio.hierarchies.tree_editor import asked, tree_of
 
-    tree = tree_of(project, asked(project, "1"))
+    tree = tree_of(project, asked(project, {"column": "1"}))
     numbers = ",".join(str(named(tree, node).number) for node in nodes)
     do(project, "tree", column=1, step=step_name, stamp=tree.stamp, nodes=numbers, **fields)
 
@@ -311,14 +312,14 @@ def test_editing_a_tree_step_by_step(project: Project):
     assert project.last_step == "town: move nodes"
     project.undo()
     assert "Ulm" not in hierarchy(project, "town")["tree"]["Sea"]
-    assert Hierarchies.state(project).mark == "done"
+    assert hierarchies.state(project).mark == "done"
     assert 'role="treeitem"' in shown(project, 1)
 
 
 def _number(project: Project, name: str) -> int:
     from shoal.apps.studio.hierarchies.tree_editor import asked, tree_of
 
-    return named(tree_of(project, asked(project, "1")), name).number
+    return named(tree_of(project, asked(project, {"column": "1"})), name).number
 
 
 def test_a_step_on_an_old_page_is_refused(project: Project):
@@ -354,10 +355,8 @@ def test_limit_and_weight(project: Project):
 
 
 def test_a_sensitive_column_whose_requirement_needs_a_hierarchy_says_so_and_protects_nodes(project: Project):
-    def ask(tables) -> None:
+    with project.edit("t") as tables:
         tables["privacy"]["t"] = {"hierarchical": 0.9}
-
-    project.edit("t", ask)
     text = shown(project, 2)
     assert "t.hierarchical needs it" in text
     do(project, "choose", column=2, spec=json.dumps({"tree": {"bad": ["flu"], "worse": ["gout"]}}))
@@ -373,14 +372,14 @@ def test_a_value_without_a_place_is_shown_and_gets_one(project: Project):
         column=1,
         spec=json.dumps({"tree": {"North": ["Kiel"], "South": ["Ulm", "Passau"]}}),
     )
-    assert Hierarchies.state(project).mark == "problem"
+    assert hierarchies.state(project).mark == "problem"
     assert "2 values have no place" in shown(project, 1)
     do(project, "place", column=1, value=0, target=_number(project, "North"))
     do(project, "place", column=1, name="Other")
     made = hierarchy(project, "town")["tree"]
     assert made["North"] == ["Kiel", "Bremen"]
     assert made["Other"] == ["Hannover"]
-    assert Hierarchies.state(project).mark == "done"
+    assert hierarchies.state(project).mark == "done"
 
 
 def test_a_file_comes_in_as_a_tree_and_goes_out_as_the_same_file(project: Project, tmp_path: Path):
@@ -388,9 +387,9 @@ def test_a_file_comes_in_as_a_tree_and_goes_out_as_the_same_file(project: Projec
     lines += "Ulm;Ulm;South;*\nPassau;Passau;South;*\n"
     file = tmp_path / "towns.csv"
     file.write_text(lines)
-    Hierarchies.take_file(project, file, "towns.csv", QueryParams("column=1"))
+    hierarchies.take_file(project, file, "towns.csv", QueryParams("column=1"))
     assert hierarchy(project, "town") == {"tree": TREE}
-    sent = Hierarchies.parts()["export"](project, QueryParams("column=1"))
+    sent = hierarchies.PARTS["export"](project, QueryParams("column=1"))
     assert bytes(sent.body).decode() == lines
     policy = Policy.from_toml(project.toml)
     plan = next(plan for plan in policy.plans(["age", "town", "illness"]) if plan.name == "town")
@@ -413,7 +412,7 @@ def test_a_file_that_is_no_tree_is_refused_and_nothing_changes(
     file = tmp_path / "towns.csv"
     file.write_bytes(content)
     with pytest.raises(HierarchyError, match=words):
-        Hierarchies.take_file(project, file, "towns.csv", QueryParams("column=1"))
+        hierarchies.take_file(project, file, "towns.csv", QueryParams("column=1"))
     assert hierarchy(project, "town") is None
     assert not file.exists()
 
@@ -488,7 +487,7 @@ def test_a_column_with_very_many_values_is_tried_on_some_and_checked_on_all(tmp_
         with pytest.raises(HierarchyError, match="60,000 values, and a tree in the policy at most 50,000"):
             do(project, "edit", column=1)
         do(project, "choose", column=1, spec=json.dumps({"cuts": [[100.0, 50_000.0], [100.0]]}))
-        sent = Hierarchies.parts()["export"](project, QueryParams("column=1"))
+        sent = hierarchies.PARTS["export"](project, QueryParams("column=1"))
         assert bytes(sent.body).count(b"\n") == rows
     finally:
         project.close()

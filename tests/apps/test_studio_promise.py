@@ -12,12 +12,13 @@ import pytest
 from playwright.sync_api import expect
 from starlette.datastructures import FormData, QueryParams
 
+from shoal.apps.studio.data.source import Source
 from shoal.apps.studio.page import page
 from shoal.apps.studio.private_folder import Folder
-from shoal.apps.studio.project import Project, Source
+from shoal.apps.studio.project import Project
+from shoal.apps.studio.requirements import screen as promise
 from shoal.apps.studio.requirements.forms import Entry, entries, options, questions, with_entry, without_entry
 from shoal.apps.studio.requirements.outlook import known, outlook
-from shoal.apps.studio.requirements.screen import Promise
 from shoal.judging.models import MODELS
 from shoal.judging.models.keys import parameters
 from shoal.methods import METHODS
@@ -61,7 +62,7 @@ def project(tmp_path: Path):
 
 
 def act(project: Project, name: str, *fields: tuple[str, object]) -> None:
-    Promise.actions()[name](project, FormData([(key, str(value)) for key, value in fields]))
+    promise.ACTIONS[name](project, FormData([(key, str(value)) for key, value in fields]))
 
 
 def html(project: Project) -> str:
@@ -119,7 +120,7 @@ def test_options_are_set_checked_and_taken_back(project):
     assert project.policy.method.options() == {"strict": False}
     act(project, "options", ("strict", ""), ("choose", "best"))
     assert [one.path for one in project.problems] == ["method.choose"]
-    assert Promise.state(project).mark == "problem"
+    assert promise.state(project).mark == "problem"
     assert "method.choose" in html(project)
     project.undo()
     assert project.policy.method.options() == {"strict": False}
@@ -158,7 +159,7 @@ def test_what_cannot_be_kept_is_said_with_the_nearest_that_can(project):
     act(project, "ask", ("key", "l"), ("rule", "distinct"), ("value", 7))
     found = outlook(project, 30)
     assert [one.words for one in found.nearest] == ["distinct l: 7 → 3"]
-    assert Promise.state(project) == Promise.state(project).__class__("problem", "cannot be kept")
+    assert promise.state(project) == promise.state(project).__class__("problem", "cannot be kept")
     shown = html(project)
     assert "This promise cannot be kept" in shown
     assert "`disease` has 3" in shown
@@ -166,7 +167,7 @@ def test_what_cannot_be_kept_is_said_with_the_nearest_that_can(project):
     act(project, "mend", ("place", 0))
     assert project.policy.privacy.l.distinct == 3
     assert outlook(project, 30).possible
-    assert Promise.state(project).mark == "done"
+    assert promise.state(project).mark == "done"
     # Advice for an earlier policy is not followed.
     act(project, "k", ("k", 100_000), ("notion", ""))
     assert known(project) is None
@@ -199,7 +200,7 @@ def test_weights_limits_and_protected_nodes_go_to_their_columns(project):
     with pytest.raises(Exception, match="must be a number, not 'many'"):
         act(project, "columns", ("weight-0", "many"))
     act(project, "columns", ("protected-2", "flu"))
-    assert Promise.state(project).mark == "problem"  # no requirement is about it
+    assert promise.state(project).mark == "problem"  # no requirement is about it
 
 
 def test_the_population_is_a_column_or_a_file(project, tmp_path):
@@ -211,7 +212,7 @@ def test_the_population_is_a_column_or_a_file(project, tmp_path):
     act(project, "population", ("column", ""))
     assert project.policy.population is None
     pl.read_csv(tmp_path / "people.csv").write_csv(tmp_path / "everybody.csv")
-    Promise.take_file(project, tmp_path / "everybody.csv", "everybody.csv", QueryParams())
+    promise.take_file(project, tmp_path / "everybody.csv", "everybody.csv", QueryParams())
     assert outlook(project, 30).error == ""
     assert "everybody.csv" in html(project)
     act(project, "adversary")

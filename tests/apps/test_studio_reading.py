@@ -184,14 +184,14 @@ def test_a_panic_in_a_page_is_told(
 ) -> None:
     from starlette.testclient import TestClient
 
-    from shoal.apps.studio.audit.screen import AuditRelease
+    from shoal.apps.studio.audit import screen as audit
     from shoal.apps.studio.server import Studio
     from shoal.support.wording import speak
 
     def panic(*_: object) -> None:
         raise Panic("Ada Lovelace")
 
-    monkeypatch.setattr(AuditRelease, "context", panic)
+    monkeypatch.setattr(audit, "context", panic)
     studio = Studio()
     try:
         client = TestClient(studio.guard, base_url=studio.link.partition("?")[0])

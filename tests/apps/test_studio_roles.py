@@ -12,11 +12,12 @@ pytest.importorskip("starlette", reason="Studio is not installed: pip install 's
 from starlette.datastructures import QueryParams
 
 from shoal.apps.samples import sample, write_sample
+from shoal.apps.studio.data.source import Source
 from shoal.apps.studio.page import page
 from shoal.apps.studio.private_folder import Folder
-from shoal.apps.studio.project import Project, Source
+from shoal.apps.studio.project import Project
+from shoal.apps.studio.roles import screen as roles_screen
 from shoal.apps.studio.roles.changes import options_for, role_in, roles
-from shoal.apps.studio.roles.screen import Roles
 from shoal.coding.column_plan import Role
 from shoal.errors import ShoalError
 from shoal.policy.sections import Column
@@ -33,7 +34,7 @@ def project(tmp_path: Path):
 
 
 def act(project: Project, name: str, **form: object) -> None:
-    Roles.actions()[name](project, {key: str(value) for key, value in form.items()})  # type: ignore[arg-type]
+    roles_screen.ACTIONS[name](project, {key: str(value) for key, value in form.items()})  # type: ignore[arg-type]
 
 
 def place(project: Project, name: str) -> int:
@@ -107,12 +108,12 @@ def test_unique_rows_are_counted_for_the_current_quasi_identifiers(project: Proj
         counts = project.frame.data.group_by(quasi).len()["len"]
         unique = int((counts == 1).sum())
         assert f"{unique:,} of 300 rows" in shown(project)
-        assert Roles.context(project, QueryParams(""))["unique"] == unique
+        assert roles_screen.context(project, QueryParams(""))["unique"] == unique
 
 
 def test_the_worst_sets_are_those_of_the_current_quasi_identifiers(project: Project):
     act(project, "give", column=place(project, "birth_date"), role="drop")
-    found = Roles.context(project, QueryParams(""))["sets"]
+    found = roles_screen.context(project, QueryParams(""))["sets"]
     assert found is not None
     assert found["sets"]
     assert all("birth_date" not in one.columns for one in found["sets"])
@@ -125,12 +126,13 @@ def test_without_a_sensitive_column_its_requirement_can_be_dropped(project: Proj
     assert "Do not ask for p" in shown(project)
     act(project, "ask_less", path="privacy.p")
     assert project.policy is not None
-    assert Roles.state(project).mark == "attention"
+    assert roles_screen.state(project).mark == "attention"
 
 
 def test_a_requirement_about_one_column_goes_with_it(project: Project):
     act(project, "give", column=place(project, "stay_days"), role="sensitive")
-    project.edit("p", lambda tables: tables["privacy"].update(p={"diagnosis": 2, "stay_days": 3}))
+    with project.edit("p") as tables:
+        tables["privacy"].update(p={"diagnosis": 2, "stay_days": 3})
     act(project, "give", column=place(project, "stay_days"), role="plain")
     assert project.tables["privacy"]["p"] == {"diagnosis": 2}
     assert project.policy is not None
@@ -155,19 +157,20 @@ def test_many_columns_at_once_and_back_to_the_guesses(project: Project):
 )
 def test_forms_about_nothing_are_refused(project: Project, form: dict[str, str]):
     with pytest.raises(ShoalError):
-        Roles.actions()["give"](project, form)  # type: ignore[arg-type]
+        roles_screen.ACTIONS["give"](project, form)  # type: ignore[arg-type]
 
 
 def test_no_quasi_identifier_is_a_problem_with_words(project: Project):
     assert project.frame is not None
     for name in project.frame.columns:
         act(project, "give", column=place(project, name), role="plain")
-    assert Roles.state(project).mark == "problem"
+    assert roles_screen.state(project).mark == "problem"
     assert "no column is a quasi-identifier" in shown(project)
 
 
 def test_columns_without_a_role_are_shown(project: Project):
-    project.edit("less", lambda tables: tables["columns"].pop("sex"))
+    with project.edit("less") as tables:
+        tables["columns"].pop("sex")
     assert "Without a role" in shown(project)
     act(project, "give", column=place(project, "sex"), role="quasi")
     assert "Without a role" not in shown(project)

@@ -21,7 +21,7 @@ pytest.importorskip("starlette", reason="Studio is not installed: pip install 's
 from starlette.testclient import TestClient
 
 import shoal
-from shoal.apps.studio.audit.screen import AuditRelease
+from shoal.apps.studio.audit import screen as audit
 from shoal.apps.studio.data.source import Source
 from shoal.apps.studio.private_folder import Folder, remove_abandoned
 from shoal.apps.studio.server import Studio
@@ -424,7 +424,7 @@ def test_a_mistake_is_told_on_the_page_and_prints_nothing(
     def wrong(*_: object) -> None:
         raise ValueError("cannot convert 'Ada Lovelace'")
 
-    monkeypatch.setattr(AuditRelease, "context", wrong)
+    monkeypatch.setattr(audit, "context", wrong)
     answer = client.get("/audit")  # would raise here what the server would print
     assert answer.status_code == 500
     assert "ValueError" in answer.text

@@ -892,7 +892,7 @@ def test_spark_and_networks_refuse_analyses(served):
 
 
 def test_studio_sets_and_clears_analyses():
-    from shoal.apps.studio.requirements.view import _formula
+    from shoal.apps.studio.requirements.screen import _formula
 
     assert _formula({"outcome": "pay", "on": ["age", "sex"]}) == "pay ~ age + sex"
     assert _formula("pay ~ age") == "pay ~ age"

@@ -17,7 +17,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import IO, Any, cast
 
-from shoal.errors import PolicyError, ShoalError
+from shoal.errors import ShoalError
 from shoal.io.databases import passwords
 from shoal.support.machine.memory import limit_memory
 from shoal.support.machine.shutdown import end_with_parent
@@ -74,18 +74,18 @@ def serve(line: Line, heard: IO[bytes]) -> None:
     try:
         line.say("done", getattr(import_module(module), name)(line, **arguments))
     except ShoalError as error:
-        problems = error.problems if isinstance(error, PolicyError) else ()
-        line.say("failed", (type(error).__name__, str(error), problems))
+        line.say("failed", str(error))
     except MemoryError:
-        line.say("failed", ("MemoryError", "There is not enough memory for this. Close other programs.", ()))
+        line.say("failed", "There is not enough memory for this. Close other programs.")
     except BaseException as error:  # a panic in a library is not an Exception
         if os.environ.get("SHOAL_DEBUG"):
             raise
-        kind = type(error).__name__
-        line.say(
-            "failed",
-            (kind, f"Shoal made a mistake of its own ({kind}). Nothing was written; please report it.", ()),
-        )
+        line.say("failed", own_mistake(error))
+
+
+def own_mistake(error: BaseException) -> str:
+    """Write about a mistake in Shoal. Its message is left out: it may quote the data."""
+    return f"Shoal made a mistake of its own ({type(error).__name__}). Nothing was written; please report it."
 
 
 if __name__ == "__main__":

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from shoal.apps.studio.job_worker import own_mistake
 from shoal.apps.studio.private_folder import Folder
-from shoal.errors import Problem
 from shoal.io.databases import passwords
 from shoal.support.machine.processes import start_python
 
@@ -51,8 +51,6 @@ class Job:
     """Parts of the result so far."""
     result: Any = None
     error: str = ""
-    error_kind: str = ""
-    problems: tuple[Problem, ...] = ()
     _process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -114,9 +112,8 @@ class Jobs:
         policy: str = "",
         after: Callable[[Job], None] | None = None,
         heed: Callable[[Job, Any], None] | None = None,
-        at_once: bool = False,
     ) -> Job:
-        """Start a job, or let it wait for the one that runs. `at_once`: beside the one that runs."""
+        """Start a job, or let it wait for the one that runs."""
         with self._lock:
             for former in self._jobs:
                 if former.kind == kind and former.active:
@@ -125,7 +122,7 @@ class Jobs:
             folder = self._folder.inside(f"job-{number}")
             job = Job(number, kind, title, work, dict(arguments), folder, policy, after, heed)
             self._jobs.append(job)
-            if at_once or not any(other.state == "running" for other in self._jobs):
+            if not any(other.state == "running" for other in self._jobs):
                 self._begin(job)
         self._changed()
         return job
@@ -187,12 +184,10 @@ class Jobs:
                 self._take(job, kind, what)
         except (EOFError, OSError, pickle.UnpicklingError):
             words = "The process of this job ended unexpectedly, most likely for lack of memory."
-            self._take(job, "failed", ("Ended", words, ()))
+            self._take(job, "failed", words)
         except BaseException as error:  # a panic in a library is not an Exception
             # Whatever it is, the page must not wait for ever.
-            kind = type(error).__name__
-            words = f"Shoal made a mistake of its own ({kind}). Nothing was written; please report it."
-            self._take(job, "failed", (kind, words, ()))
+            self._take(job, "failed", own_mistake(error))
         if process is not None:
             process.kill()
             process.wait()
@@ -215,7 +210,7 @@ class Jobs:
                     job.after(job)
                 self._end(job, "done")
             else:
-                job.error_kind, job.error, job.problems = what
+                job.error = what
                 shutil.rmtree(job.folder, ignore_errors=True)
                 self._end(job, "failed")
         self._changed()

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse, Response
 
 from shoal import __version__
+from shoal.apps.studio.guard import OWN_POLICY
 from shoal.apps.studio.project import Project
 from shoal.apps.studio.screens import SCREENS
 from shoal.documents.pages.look import environment, stylesheet
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
 _MEND = re.compile(rf"{MARK}set ([^{MARK}=]+) = ([^{MARK}]+){MARK}")
 """How messages name a setting that would help (`wording.setting`)."""
 
+REPORT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+"""A report carries its own stylesheet, and nothing that acts."""
+
 
 def page(project: Project, key: str, query: QueryParams) -> Response:
     """Show a screen inside the frame."""
@@ -29,7 +34,7 @@ def page(project: Project, key: str, query: QueryParams) -> Response:
     screen = SCREENS[key]
     missing = screen.needs_data and project.frame is None
     template = "missing.html" if missing else f"{key}.html"
-    context = {} if missing else screen.context(project, query)
+    context = {} if missing else screen.work.context(project, query)
     return HTMLResponse(
         _environment()
         .get_template(template)
@@ -48,6 +53,15 @@ def page(project: Project, key: str, query: QueryParams) -> Response:
 def rendered(template: str, **context: Any) -> HTMLResponse:
     """Return a piece of HTML, for a question of a page."""
     return HTMLResponse(_environment().get_template(template).render(**context))
+
+
+def report_page(path: Path | None, query: QueryParams) -> Response:
+    """Return a report as a page that Studio may show in a frame, or as a download."""
+    if path is None or not path.is_file():
+        return PlainTextResponse("There is no such report.\n", status_code=404)
+    if "download" in query:
+        return FileResponse(path, filename=path.name)
+    return FileResponse(path, media_type="text/html", headers={OWN_POLICY: REPORT_POLICY})
 
 
 def failed_page(kind: str, root: str) -> Response:

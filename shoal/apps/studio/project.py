@@ -2,53 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import secrets
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.apps.studio.data.rereading import options_of, was_read_so
 from shoal.apps.studio.data.source import Source
-from shoal.apps.studio.jobs import Jobs
+from shoal.apps.studio.history import History, Tables
+from shoal.apps.studio.jobs import Job, Jobs
 from shoal.apps.studio.private_folder import Folder
 from shoal.errors import DataError, PolicyError, Problem, ShoalError
 
 if TYPE_CHECKING:
+    from shoal.apps.studio.look.release import Made
     from shoal.io import Frame
     from shoal.io.databases import DatabaseTable
     from shoal.policy import Policy
     from shoal.policy.suggestions import Suggestion
-
-Tables = dict[str, Any]
-"""A policy as plain tables, shaped like its file; it may have problems."""
-
-
-@dataclass(frozen=True)
-class Standing:
-    """What the current choice protects and costs, always in sight."""
-
-    label: str
-    """The method with its options."""
-    policy: str
-    """The policy that it was made for, as TOML."""
-    holds: bool
-    rows: int
-    """Rows of the original."""
-    suppressed: int
-    smallest: int | None
-    """The fewest rows that read alike, or people who have such rows; None if the release has no classes."""
-    risk: float | None
-    """The largest chance with which an adversary identifies somebody, by the strongest attack that was tried."""
-    loss: float | None
-    """Information loss (LM)."""
-    risk_before: float | None = None
-    people: int | None = None
-    """People of the original, if some have several rows."""
-    people_suppressed: int = 0
-    """How many of them have no row in the release."""
 
 
 @dataclass(frozen=True)
@@ -87,19 +62,19 @@ class Project:
         """The folder that hierarchy files of the policy are relative to."""
         self.policy_file: Path | None = None
         """The file of the policy that was opened, if one was."""
-        self.standing: Standing | None = None
+        self.release: Made | None = None
+        """The current choice."""
         self.tour = False
         """Whether pages explain themselves."""
         self.notices: list[Notice] = []
         self.store: dict[str, Any] = {}
         """What screens keep, by their key; emptied when another table is opened."""
-        self._tables: Tables = {}
-        self._past: list[tuple[str, Tables]] = []
-        self._future: list[tuple[str, Tables]] = []
-        self._policy: Policy | None = None
-        self._before: tuple[Tables, list[tuple[str, Tables]], list[tuple[str, Tables]]] = ({}, [], [])
-        """The policy and its history before the last step, for a step after which the table cannot be read."""
-        self._problems: tuple[Problem, ...] = ()
+        self.policy: Policy | None = None
+        """None while it has problems."""
+        self.problems: tuple[Problem, ...] = ()
+        """What is wrong with the policy now."""
+        self._history = self._former = History({})
+        """The second one is from before the last step, for a step after which the table cannot be read."""
         self._stamp: tuple[int, ...] = ()
         """That of the source when it was read."""
         self._turn = 0
@@ -174,9 +149,8 @@ class Project:
             self.source, self.frame, self.suggestion, self._stamp = source, frame, suggestion, stamp
             self.base = self.folder.inside("files") if path is None else path.parent
             self.policy_file = path
-            self.standing, self.store = None, {}
-            self._past, self._future = [], []
-            self._set(policy.to_dict())
+            self.release, self.store = None, {}
+            self._set(History(policy.to_dict()))
 
     @property
     def outdated(self) -> bool:
@@ -191,10 +165,25 @@ class Project:
             raise DataError(f"{self.source.name} has changed since Studio read it; read it again first")
         return self.source.place
 
+    def start(
+        self,
+        kind: str,
+        title: str,
+        work: str,
+        policy: str,
+        *,
+        after: Callable[[Job], None] | None = None,
+        heed: Callable[[Job, Any], None] | None = None,
+        **more: Any,
+    ) -> Job:
+        """Start a job on the open table: `work` is a function of `job_tasks`, `more` are further arguments of it."""
+        arguments = {"source": self.place(), "policy": policy, "base": self.base, **more}
+        return self.jobs.start(kind, title, work, arguments, policy=policy, after=after, heed=heed)
+
     def read_again(self) -> None:
         """Read a file that has changed; the policy stays."""
         if self.source is not None:
-            self._before = (self._tables, self._past, self._future)
+            self._former = self._history
             self._begin(self.source.name, self._read_again, "the table is read as before")
 
     def _read_again(self, turn: int) -> None:
@@ -205,12 +194,11 @@ class Project:
         assert self.source is not None
         stamp = self.source.stamp()
         try:
-            frame, suggestion = read_table(self.source.place, options_of(self._tables))
+            frame, suggestion = read_table(self.source.place, options_of(self._history.tables))
         except BaseException:
             with self.lock:
                 if turn == self._turn:
-                    tables, self._past, self._future = self._before
-                    self._set(tables)
+                    self._set(self._former)
             raise
         guessed = Policy.from_toml(suggestion.to_toml()).to_dict()
         if turn != self._turn:
@@ -218,53 +206,49 @@ class Project:
         self.jobs.close()  # not under the lock: what a job does at its end may wait for it
         with self.lock:
             self.frame, self.suggestion, self._stamp = frame, suggestion, stamp
-            self.standing, self.store = None, {}
+            self.release, self.store = None, {}
             tables = self.tables
             kept = {name: one for name, one in tables.get("columns", {}).items() if name in frame.schema}
             tables = tables if kept else {**guessed, "data": tables.get("data", {})}
             tables["columns"] = {name: kept.get(name, one) for name, one in guessed["columns"].items()}
-            self._set(tables)
+            self._set(replace(self._history, tables=tables))
 
     # --- the policy ---------------------------------------------------------------------------------------
 
     @property
     def tables(self) -> Tables:
         """A copy of the policy as plain tables."""
-        return copy.deepcopy(self._tables)
+        return copy.deepcopy(self._history.tables)
 
     def section(self, name: str) -> Mapping[str, Any]:
         """One section of the policy, to be read and not changed: a copy of 500 columns takes its time."""
-        found = self._tables.get(name)
+        found = self._history.tables.get(name)
         return found if isinstance(found, dict) else {}
-
-    @property
-    def policy(self) -> Policy | None:
-        """The policy; None while it has problems."""
-        return self._policy
-
-    @property
-    def problems(self) -> tuple[Problem, ...]:
-        """What is wrong with the policy now."""
-        return self._problems
 
     def needed(self) -> Policy:
         """Return the policy, or raise its problems."""
-        if self._policy is None:
-            raise PolicyError(self._problems)
-        return self._policy
+        if self.policy is None:
+            raise PolicyError(self.problems)
+        return self.policy
 
     def problems_at(self, path: str) -> list[Problem]:
         """Return the problems of a part of the policy, such as ``columns.age``."""
-        return [one for one in self._problems if one.path == path or one.path.startswith(f"{path}.")]
+        return [one for one in self.problems if one.path == path or one.path.startswith(f"{path}.")]
 
-    def edit(self, label: str, change: Callable[[Tables], None]) -> None:
-        """Change the policy, as one step that can be undone. A policy with problems is kept: pages show them."""
+    @contextlib.contextmanager
+    def edit(self, label: str) -> Iterator[Tables]:
+        """Give a copy of the policy to be changed, and take it as one step that can be undone. A policy with problems
+        is kept: pages show them."""
         with self.lock:
             tables = self.tables
-            change(tables)
-            if tables == self._tables:
-                return
-            self._step(tables, [*self._past, (label, self._tables)], [])
+            yield tables
+            self.take(label, tables)
+
+    def take(self, label: str, tables: Tables) -> None:
+        """Go on with another policy, as one step; without one if it is the same."""
+        with self.lock:
+            if tables != self._history.tables:
+                self._step(self._history.step(label, tables))
 
     def set(self, path: str, value: str) -> None:
         """Set one value, spelled as for ``--set``: ``privacy.k`` and ``5``.
@@ -280,59 +264,55 @@ class Project:
             self.open(*self.failed, read["data"])
             return
 
-        def change(tables: Tables) -> None:
-            after, problems = changed(tables, [f"{path}={value}"])
+        with self.lock:
+            after, problems = changed(self.tables, [f"{path}={value}"])
             if problems:
                 raise PolicyError(problems)
-            tables.clear()
-            tables.update(after)
-
-        self.edit(f"{path} = {value}", change)
+            self.take(f"{path} = {value}", after)
 
     def undo(self) -> None:
         """Take the last step back."""
         with self.lock:
-            if self._past:
-                label, tables = self._past[-1]
-                self._step(tables, self._past[:-1], [*self._future, (label, self._tables)])
+            if self._history.past:
+                self._step(self._history.undo())
 
     def redo(self) -> None:
         """Make the step again that was taken back."""
         with self.lock:
-            if self._future:
-                label, tables = self._future[-1]
-                self._step(tables, [*self._past, (label, self._tables)], self._future[:-1])
+            if self._history.future:
+                self._step(self._history.redo())
 
-    def _step(self, tables: Tables, past: list[tuple[str, Tables]], future: list[tuple[str, Tables]]) -> None:
+    def _step(self, history: History) -> None:
         if self.frame is not None:
             self.failed = None  # whoever goes on with this table has given the other one up
-        self._before = (self._tables, self._past, self._future)
-        self._past, self._future = past, future
-        self._set(tables)
-        if self.source is not None and not was_read_so(self.frame, tables):
+        self._former = self._history
+        self._set(history)
+        if self.source is not None and not was_read_so(self.frame, history.tables):
             self._begin(self.source.name, self._read_again, "the table is read as before")
 
     @property
     def last_step(self) -> str:
         """What `undo` would take back."""
-        return self._past[-1][0] if self._past else ""
+        past = self._history.past
+        return past[-1][0] if past else ""
 
     @property
     def next_step(self) -> str:
         """What `redo` would make again."""
-        return self._future[-1][0] if self._future else ""
+        future = self._history.future
+        return future[-1][0] if future else ""
 
-    def _set(self, tables: Tables) -> None:
+    def _set(self, history: History) -> None:
         from shoal.policy import Policy
 
-        self._tables = tables
+        self._history = history
         try:
-            policy = Policy.from_dict(tables, self.base)
+            policy = Policy.from_dict(history.tables, self.base)
             if self.frame is not None:
                 policy.plans(self.frame.columns)
-            self._policy, self._problems = policy, ()
+            self.policy, self.problems = policy, ()
         except PolicyError as error:
-            self._policy, self._problems = None, error.problems
+            self.policy, self.problems = None, error.problems
         self.changed()
 
     # --- what pages show ----------------------------------------------------------------------------------
@@ -342,7 +322,7 @@ class Project:
         """The policy as a file."""
         from shoal.policy import toml
 
-        return toml.document(self._tables) if self._policy is None else self._policy.to_toml()
+        return toml.document(self._history.tables) if self.policy is None else self.policy.to_toml()
 
     @property
     def command(self) -> str:
@@ -364,21 +344,16 @@ class Project:
     @property
     def stale(self) -> bool:
         """Whether the policy has changed since the current choice was made."""
-        return self.standing is not None and self.standing.policy != self.toml
+        return self.release is not None and self.release.policy != self.toml
 
     @property
     def losing(self) -> str:
         """What would be lost if another table were opened, as a question; empty if nothing would be."""
         if self.jobs.active:
             return "A job is running for the open table. Stop it, and open another table?"
-        if self.standing is not None or self.last_step:
+        if self.release is not None or self.last_step:
             return "Your steps and the release of the open table will be gone. Open another table?"
         return ""
-
-    def stand(self, standing: Standing | None) -> None:
-        """Make a release the current choice."""
-        self.standing = standing
-        self.changed()
 
     def tell(self, kind: str, words: str, screen: str = "") -> None:
         """Show something on the next page."""
@@ -409,6 +384,3 @@ class Project:
         """End all jobs, and remove the folder."""
         self.jobs.close()
         self.folder.close()
-
-
-__all__ = ["Notice", "Project", "Source", "Standing", "Tables"]

@@ -25,12 +25,13 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from shoal.apps.studio.data.source import Source
 from shoal.apps.studio.data.uploads import LARGEST, receive
 from shoal.apps.studio.guard import Guard
 from shoal.apps.studio.page import ended_page, failed_page, page, style
 from shoal.apps.studio.private_folder import Folder
-from shoal.apps.studio.project import Project, Source
-from shoal.apps.studio.screens import SCREENS
+from shoal.apps.studio.project import Project
+from shoal.apps.studio.screens import HOME, SCREENS
 from shoal.errors import DataError, OutputError, ShoalError
 from shoal.support.wording import either, speak
 
@@ -41,8 +42,8 @@ HOST = "127.0.0.1"
 HEAVY = (
     "shoal.policy.suggestions",
     "shoal.pipeline.comparison.trial_processes",
-    "shoal.apps.studio.requirements.view",
-    "shoal.apps.studio.compare.forms",
+    "shoal.apps.studio.requirements.screen",
+    "shoal.apps.studio.compare.screen",
     "shoal.pipeline.explanation.nearest_policies",
     "shoal.documents.report.report",
 )
@@ -125,7 +126,7 @@ class Studio:
     def part(self, request: Request) -> Response:
         """Answer a question of a screen."""
         key = request.path_params["screen"]
-        found = SCREENS[key].parts().get(request.path_params["name"]) if key in SCREENS else None
+        found = SCREENS[key].parts.get(request.path_params["name"]) if key in SCREENS else None
         if found is None:
             return _unknown("page")
         try:
@@ -136,7 +137,7 @@ class Studio:
     async def act(self, request: Request) -> Response:
         """Answer a form of a screen."""
         key = request.path_params["screen"]
-        action = SCREENS[key].actions().get(request.path_params["name"]) if key in SCREENS else None
+        action = SCREENS[key].work.ACTIONS.get(request.path_params["name"]) if key in SCREENS else None
         if action is None:
             return _unknown("action")
         async with request.form(max_files=0, max_fields=20_000, max_part_size=8 << 20) as form:
@@ -157,7 +158,7 @@ class Studio:
 
     def _acted(self, request: Request, act: Callable[[], str | Response | None], key: str) -> Response:
         """Act, and go on to the next page; what went wrong is told there."""
-        key = key if key in SCREENS else SCREENS.default
+        key = key if key in SCREENS else HOME
         self.project.acted()
         try:
             after = act()
@@ -209,18 +210,6 @@ def _with_short_numbers(form: FormData) -> FormData:
     return form
 
 
-def _undo(studio: Studio, _form: FormData) -> None:
-    studio.project.undo()
-
-
-def _redo(studio: Studio, _form: FormData) -> None:
-    studio.project.redo()
-
-
-def _again(studio: Studio, _form: FormData) -> None:
-    studio.project.read_again()
-
-
 def _set(studio: Studio, form: FormData) -> None:
     studio.project.set(str(form["path"]), str(form["value"]))
 
@@ -244,9 +233,9 @@ def _close(studio: Studio, form: FormData) -> Response | None:
 
 
 FRAME_ACTIONS: dict[str, Callable[[Studio, FormData], str | Response | None]] = {
-    "undo": _undo,
-    "redo": _redo,
-    "again": _again,
+    "undo": lambda studio, _form: studio.project.undo(),
+    "redo": lambda studio, _form: studio.project.redo(),
+    "again": lambda studio, _form: studio.project.read_again(),
     "set": _set,
     "cancel": _cancel,
     "tour": _tour,
@@ -310,7 +299,7 @@ def _application(studio: Studio) -> Starlette:
 
 
 def _home(request: Request) -> Response:
-    return _redirect(request, f"/{SCREENS.default}")
+    return _redirect(request, f"/{HOME}")
 
 
 def _redirect(request: Request, address: str) -> Response:

@@ -1,1 +1,1 @@
-"""The screen Compare: `screen` answers requests, `forms` reads what was sent, `view` prepares what is shown."""
+"""The screen Compare: `screen` answers requests, `view` prepares what is shown, `trials` keeps what is known so far."""

@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from shoal.apps.studio.history import Tables
 from shoal.apps.studio.job_tasks.compare import Began, Ended, Planned
 from shoal.apps.studio.jobs import Job
-from shoal.apps.studio.project import Project, Tables
-from shoal.errors import DataError
+from shoal.apps.studio.project import Project
 from shoal.judging.measures import MEASURES
 from shoal.pipeline.comparison import Comparison, Trial
-from shoal.pipeline.comparison.compare import SECONDS
 from shoal.pipeline.comparison.portfolio import with_k, with_method
 from shoal.policy import Policy
 from shoal.policy.adversaries import derivation, implied
@@ -61,6 +60,16 @@ class Trials:
         """What becomes of each trial."""
         return [self.moving.get(place, "ended") for place in range(len(self.trials))]
 
+    def ended(self, place: int) -> Trial | None:
+        """Return the trial at a place, if it has ended."""
+        there = 0 <= place < len(self.trials) and self.stages[place] == "ended"
+        return self.trials[place] if there else None
+
+    def released(self, place: int) -> int | None:
+        """Return the place of a trial, if it has ended with a release."""
+        trial = self.ended(place)
+        return place if trial is not None and trial.holds else None
+
     def comparison(self) -> tuple[Comparison, list[int]]:
         """Return what has ended, and the place of each of its trials."""
         places = [place for place, stage in enumerate(self.stages) if stage == "ended"]
@@ -89,21 +98,14 @@ def without_method(tables: Tables) -> Tables:
 def start_compare(project: Project, options: Mapping[str, Any]) -> Job:
     """Begin to compare methods under the policy, or raise its problems."""
     policy = project.needed()
-    if project.source is None:
-        raise DataError("open a table first")
     found = Trials(0, policy, without_method(project.tables), dict(options))
-    job = project.jobs.start(
+    job = project.start(
         KIND,
         "Compare methods",
         "shoal.apps.studio.job_tasks.compare:compare",
-        {
-            "source": project.place(),
-            "policy": policy.to_toml(),
-            "base": project.base,
-            "options": options,
-        },
-        policy=policy.to_toml(),
+        policy.to_toml(),
         heed=found.heed,
+        options=options,
     )
     found.job = job.number
     project.store[KIND] = found
@@ -114,20 +116,8 @@ def start_compare(project: Project, options: Mapping[str, Any]) -> Job:
 def start_explain(project: Project, seconds: float) -> Job:
     """Begin to find out what each requirement costs."""
     policy = project.needed()
-    if project.source is None:
-        raise DataError("open a table first")
-    job = project.jobs.start(
-        EXPLAIN,
-        "Explain what each requirement costs",
-        "shoal.apps.studio.job_tasks.compare:explain",
-        {
-            "source": project.place(),
-            "policy": policy.to_toml(),
-            "base": project.base,
-            "seconds": seconds,
-        },
-        policy=policy.to_toml(),
-    )
+    title, work = "Explain what each requirement costs", "shoal.apps.studio.job_tasks.compare:explain"
+    job = project.start(EXPLAIN, title, work, policy.to_toml(), seconds=seconds)
     project.store[EXPLAIN] = (job.number, policy)
     return job
 
@@ -149,30 +139,12 @@ def stop(project: Project, place: int) -> None:
 def choose(project: Project, place: int) -> Trial | None:
     """Make the method of a trial, its options and its k those of the policy."""
     found = trials_of(project)
-    if found is None or not 0 <= place < len(found.trials) or found.stages[place] != "ended":
+    trial = None if found is None else found.ended(place)
+    if found is None or trial is None:
         return None
-    trial = found.trials[place]
     before = not found.stale(project)
     chosen = with_method(with_k(project.needed(), trial.k), trial.method, dict(trial.options))
-
-    def change(tables: Tables) -> None:
-        tables.clear()
-        tables.update(chosen.to_dict())
-
-    project.edit(f"method: {trial.label}", change)
+    project.take(f"method: {trial.label}", chosen.to_dict())
     if before:
         found.base = without_method(project.tables)  # the choice itself does not make the comparison old
     return trial
-
-
-__all__ = [
-    "EXPLAIN",
-    "KIND",
-    "SECONDS",
-    "Trials",
-    "choose",
-    "start_compare",
-    "start_explain",
-    "stop",
-    "trials_of",
-]

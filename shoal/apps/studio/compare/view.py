@@ -175,13 +175,6 @@ def _examples(found: Trials, places: list[int]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def place_in(text: str | None, found: Trials) -> int | None:
-    """Return the trial that an address names, if it has a release."""
-    place = int(text) if text is not None and text.isdecimal() else -1
-    there = 0 <= place < len(found.trials) and found.stages[place] == "ended"
-    return place if there and found.trials[place].holds else None
-
-
 def explained(project: Project) -> dict[str, Any] | None:
     """Return what each requirement costs, if it was asked for."""
     if EXPLAIN not in project.store:

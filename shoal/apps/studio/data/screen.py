@@ -12,9 +12,11 @@ from starlette.datastructures import FormData, QueryParams
 from starlette.responses import Response
 
 from shoal.apps.samples import SAMPLES, write_sample
+from shoal.apps.studio.data.source import Source
+from shoal.apps.studio.form_values import read_count, read_database, read_field
 from shoal.apps.studio.page import rendered
-from shoal.apps.studio.project import Project, Source, Tables
-from shoal.apps.studio.screen_base import Action, Part, Screen, State
+from shoal.apps.studio.project import Project
+from shoal.apps.studio.screens import Action, State
 from shoal.errors import DataError, ShoalError
 from shoal.io.formats import FORMATS, scheme_of, suffix_of, suffixes
 from shoal.support.wording import counted, printable
@@ -35,75 +37,39 @@ NEARBY = 12
 """Tables in the folder in which Studio was started, at most this many."""
 
 
-class Data(Screen):
-    """Opens a table and shows it."""
+def state(project: Project) -> State:
+    """Return whether a table is open."""
+    if project.opening:
+        return State("open", "being read")
+    if project.frame is None:
+        return State("problem", "could not be opened") if project.failed else State("open", "open a table")
+    size = f"{counted(project.frame.rows, 'row')}, {counted(len(project.frame.columns), 'column')}"
+    warned = sum(bool(guess.warning) for guess in project.suggestion.columns) if project.suggestion else 0
+    return State("attention", f"{size}; {counted(warned, 'warning')}") if warned else State("done", size)
 
-    key = "data"
-    title = "Data"
-    aim = "Open the table that you want to publish, and check that Shoal read it correctly."
-    tour = (
-        "This is your table, exactly as Shoal read it. The head of each column shows its type, its distribution, and "
-        "how many values are missing. Below the rows you see how many people can be told apart by a few columns: that "
-        "is the problem that the next steps solve."
-    )
-    needs_data = False
-    script = True
-    style = True
 
-    @classmethod
-    def state(cls, project: Project) -> State:
-        """Return whether a table is open."""
-        if project.opening:
-            return State("open", "being read")
-        if project.frame is None:
-            return (
-                State("problem", "could not be opened") if project.failed else State("open", "open a table")
-            )
-        size = f"{counted(project.frame.rows, 'row')}, {counted(len(project.frame.columns), 'column')}"
-        warned = sum(bool(guess.warning) for guess in project.suggestion.columns) if project.suggestion else 0
-        return State("attention", f"{size}; {counted(warned, 'warning')}") if warned else State("done", size)
+def context(project: Project, query: QueryParams) -> Mapping[str, Any]:
+    """Return the table's first rows, or what can be opened."""
+    found: dict[str, Any] = {
+        "samples": sorted(SAMPLES.values(), key=lambda one: one.name != FIRST_SAMPLE),
+        "sample_rows": SAMPLE_ROWS,
+        "first_sample": FIRST_SAMPLE,
+        "nearby": [] if project.opening else _nearby(),
+        "endings": ",".join([*suffixes(), ".toml"]),
+        "reading": _reading(project),
+        "frame": None,
+        "stored": _stored(project),
+        "addresses": _addresses(),
+    }
+    return found | (_shown(project) if project.frame is not None else {})
 
-    @classmethod
-    def context(cls, project: Project, query: QueryParams) -> Mapping[str, Any]:
-        """Return the table's first rows, or what can be opened."""
-        found: dict[str, Any] = {
-            "samples": sorted(SAMPLES.values(), key=lambda one: one.name != FIRST_SAMPLE),
-            "sample_rows": SAMPLE_ROWS,
-            "first_sample": FIRST_SAMPLE,
-            "nearby": [] if project.opening else _nearby(),
-            "endings": ",".join([*suffixes(), ".toml"]),
-            "reading": _reading(project),
-            "frame": None,
-            "stored": _stored(project),
-            "addresses": [f"{scheme}://" for scheme in _schemes()],
-        }
-        return found | (_shown(project) if project.frame is not None else {})
 
-    @classmethod
-    def actions(cls) -> Mapping[str, Action]:
-        """Return the forms that it answers."""
-        return {
-            "path": _open_path,
-            "database": _open_database,
-            "sample": _open_sample,
-            "nearby": _open_nearby,
-            "reading": _read_so,
-            "columns": _turn,
-        }
-
-    @classmethod
-    def parts(cls) -> Mapping[str, Part]:
-        """Return the questions that it answers."""
-        return {"rows": _rows}
-
-    @classmethod
-    def take_file(cls, project: Project, path: Path, name: str, query: QueryParams) -> str | Response | None:
-        """Open a table that was dropped, or take a policy for the open one."""
-        if name.lower().endswith(".toml"):
-            _open_policy(project, path, name)
-        else:
-            project.open(Source(path, name, kept=True))
-        return None
+def take_file(project: Project, path: Path, name: str, query: QueryParams) -> None:
+    """Open a table that was dropped, or take a policy for the open one."""
+    if name.lower().endswith(".toml"):
+        _open_policy(project, path, name)
+    else:
+        project.open(Source(path, name, kept=True))
 
 
 # --- what the page shows ----------------------------------------------------------------------------------
@@ -113,31 +79,29 @@ def _shown(project: Project) -> dict[str, Any]:
     from shoal.apps.studio.data.columns import columns_of
     from shoal.apps.studio.data.rows import CHUNK, window
 
-    columns = columns_of(project)
+    columns, suggestion = columns_of(project), project.suggestion
     frame = columns.frame
     first = _first_column(project)
-    places = range(first, min(first + WIDE, len(columns.names)))
-    roles = project.tables.get("columns", {})
-    heads = [
-        {
-            "place": place,
-            "name": columns.names[place],
-            "type": columns.type_of(place),
-            "role": _role(roles.get(columns.names[place])),
-            "facts": columns.facts(place),
-        }
-        for place in places
-    ]
-    suggestion = project.suggestion
+    names = columns.names[first : first + WIDE]
+    roles = project.section("columns")
     return {
         "frame": frame,
-        "heads": heads,
+        "heads": [
+            {
+                "place": place,
+                "name": name,
+                "type": columns.type_of(place),
+                "role": _role(roles.get(name)),
+                "facts": columns.facts(place),
+            }
+            for place, name in enumerate(names, first)
+        ],
         "first_column": first,
         "column_pages": [
             (start, min(start + WIDE, len(columns.names)), columns.names[start])
             for start in range(0, len(columns.names), WIDE)
         ],
-        "rows": window(frame, 0, CHUNK, (columns.names[place] for place in places)),
+        "rows": window(frame, 0, CHUNK, names),
         "chunk": CHUNK,
         "size": None if frame.path is None else frame.path.stat().st_size if frame.path.exists() else None,
         "format": frame.kind,
@@ -196,56 +160,35 @@ def _rows(project: Project, query: QueryParams) -> Response:
 
     if project.frame is None:
         raise DataError("no table is open yet")
-    first = _number(query.get("first"))
+    first = read_count(query, "first", 0)
     names = project.frame.columns[_first_column(project) :][:WIDE]
     return rendered("data_rows.html", rows=window(project.frame, first, CHUNK, names))
-
-
-def _number(text: object) -> int:
-    return int(text) if isinstance(text, str) and text.isdecimal() and len(text) < 16 else 0
 
 
 # --- what can be done -------------------------------------------------------------------------------------
 
 
 def _open_path(project: Project, form: FormData) -> None:
-    given = str(form.get("path", "")).strip()
+    given, policy = read_field(form, "path"), read_field(form, "policy")
     if not given:
         raise DataError("no path was given; name a file, such as ~/visits.csv")
-    policy = str(form.get("policy", "")).strip()
-    named = Path(policy).expanduser() if policy else None
-    if scheme_of(given):
-        _open_stored(project, given, named, form)
-    else:
-        place = Path(given).expanduser()
-        project.open(Source(place, str(place)), named)
+    place = read_database(form, given) if scheme_of(given) else Path(given).expanduser()
+    project.open(Source(place, str(place)), Path(policy).expanduser() if policy else None)
 
 
 def _open_database(project: Project, form: FormData) -> None:
     """Open a table of a database, or the result of a query."""
-    address = str(form.get("address", "")).strip()
+    address = read_field(form, "address")
     if not scheme_of(address):
-        known = ", ".join(f"{scheme}://" for scheme in _schemes())
+        known = ", ".join(_addresses())
         raise DataError(f"this is not the address of a database; it begins with {known}")
-    _open_stored(project, address, None, form)
+    place = read_database(form, address)
+    project.open(Source(place, str(place)))
 
 
-def _open_stored(project: Project, address: str, policy: Path | None, form: FormData) -> None:
-    from shoal.io.databases import DatabaseTable, in_database, passwords
-
-    table, query = (str(form.get(key, "")).strip() or None for key in ("table", "query"))
-    found = in_database(address, table, query)  # refuses a password in the address
-    if isinstance(found, DatabaseTable):
-        found = found.beside(Path.cwd())
-    passwords.ask_with(None)  # a question on the terminal would not be seen
-    password = str(form.get("password", ""))
-    if password and isinstance(found, DatabaseTable):
-        passwords.remember({found.place: password})
-    project.open(Source(found, str(found)), policy)
-
-
-def _schemes() -> list[str]:
-    return [scheme for kind in FORMATS.values() if kind.is_database for scheme in kind.schemes]
+def _addresses() -> list[str]:
+    """Return how the addresses of databases begin."""
+    return [f"{scheme}://" for kind in FORMATS.values() if kind.is_database for scheme in kind.schemes]
 
 
 def _open_nearby(project: Project, form: FormData) -> None:
@@ -274,7 +217,7 @@ def _open_policy(project: Project, path: Path, name: str) -> None:
 
 def _open_sample(project: Project, form: FormData) -> None:
     name = str(form["name"])
-    rows = _number(form.get("rows")) or SAMPLE_ROWS
+    rows = read_count(form, "rows", 0) or SAMPLE_ROWS
     if rows > MOST_SAMPLE_ROWS:
         raise DataError(f"{rows:,} rows are too many for a sample: ask for at most {MOST_SAMPLE_ROWS:,}")
     table, policy, *_ = write_sample(name, rows, project.folder.inside("files") / f"{name}.csv", force=True)
@@ -288,17 +231,14 @@ def _read_so(project: Project, form: FormData) -> None:
     from shoal.policy.sections import Data as Reading
 
     settings = taken(Reading, {key: form[key] for key in form if key not in PLACE}, "data")
-
-    def change(tables: Tables) -> None:
+    if project.failed is not None and project.frame is None:
+        project.open(*project.failed, settings)
+        return
+    with project.edit("reading options") as tables:
         former = tables.pop("data", {})
         settings.update({key: former[key] for key in PLACE if key in former})
         if settings:
             tables["data"] = settings
-
-    if project.failed is not None and project.frame is None:
-        project.open(*project.failed, settings)
-    else:
-        project.edit("reading options", change)
 
 
 def _turn(project: Project, form: FormData) -> None:
@@ -307,5 +247,16 @@ def _turn(project: Project, form: FormData) -> None:
 
     columns = columns_of(project)
     wanted = str(form.get("name", ""))
-    first = columns.names.index(wanted) if wanted in columns.names else _number(form.get("first"))
+    first = columns.names.index(wanted) if wanted in columns.names else read_count(form, "first", 0)
     project.store.setdefault("data", {})["first"] = min(first, len(columns.names) - 1) // WIDE * WIDE
+
+
+PARTS = {"rows": _rows}
+ACTIONS: Mapping[str, Action] = {
+    "path": _open_path,
+    "database": _open_database,
+    "sample": _open_sample,
+    "nearby": _open_nearby,
+    "reading": _read_so,
+    "columns": _turn,
+}

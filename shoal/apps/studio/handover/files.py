@@ -9,10 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from shoal import io
+from shoal.apps.studio.data.source import Source
 from shoal.apps.studio.look.release import CARDS, CODEBOOKS, KEYS, RECORD, Made
 from shoal.apps.studio.project import Project
+from shoal.coding.hierarchy.kinds import parsed
+from shoal.coding.hierarchy.kinds.file import File
+from shoal.documents.report.report import EDITIONS
 from shoal.errors import OutputError
 from shoal.io.links import follow_links
+from shoal.policy import toml
 
 PAPERS = "papers"
 """The kind of the job that writes the reports."""
@@ -73,8 +79,6 @@ def items(project: Project, made: Made) -> list[Item]:
 
     Nothing of a release that must not be published is public.
     """
-    from shoal.documents.report.report import EDITIONS
-
     policy, files = movable(made.policy, project)
     may = made.publishable
     found = [Item("release", made.output, "Release", ABOUT["release"], may, made.path)]
@@ -83,12 +87,10 @@ def items(project: Project, made: Made) -> list[Item]:
     )
     if second is not None:
         found.append(Item("second", second.name, "Release, second table", ABOUT["second"], may, second))
-    for at, name in enumerate(CARDS):
-        kind = name.rpartition(".")[2]
-        found.append(Item(f"card-{at}", name, f"Card ({kind})", ABOUT["card"], may, made.folder / name))
-    for at, name in enumerate(CODEBOOKS):
-        path = made.folder / name
-        found.append(Item(f"codebook-{at}", name, f"Codebook ({name})", ABOUT["codebook"], may, path))
+    for kind, names in (("card", CARDS), ("codebook", CODEBOOKS)):
+        for at, name in enumerate(names):
+            title = f"{kind.capitalize()} ({name if kind == 'codebook' else name.rpartition('.')[2]})"
+            found.append(Item(f"{kind}-{at}", name, title, ABOUT[kind], may, made.folder / name))
     job = project.jobs.latest(PAPERS)
     # Of this very release: one of the same policy in another format, or of a file that has changed, is another one.
     if job is not None and job.state == "done" and job.arguments["release"] == made.path:
@@ -113,15 +115,12 @@ def items(project: Project, made: Made) -> list[Item]:
 
 
 def _commands(project: Project, made: Made) -> str:
-    source = project.source
-    told, original = ("data.csv", "--original data.csv")
-    if source is not None:
-        told, original = source.words(), source.words("--original")
+    source = project.source or Source(Path(), "data.csv", kept=True)
     release = f"{'public' if made.publishable else 'private'}/{made.output}"
     return (
         "# In the folder that has these folders in it\n"
-        f"shoal anonymize {told} -p private/policy.toml -o again{made.output.removeprefix('release')}\n"
-        f"shoal audit {release} -p private/policy.toml {original} --record private/{RECORD}\n"
+        f"shoal anonymize {source.words()} -p private/policy.toml -o again{made.output.removeprefix('release')}\n"
+        f"shoal audit {release} -p private/policy.toml {source.words('--original')} --record private/{RECORD}\n"
     )
 
 
@@ -130,10 +129,6 @@ def movable(policy: str, project: Project) -> tuple[str, dict[str, Path]]:
 
     Files that were given to Studio lie in its own folder, so the policy names them by their name alone.
     """
-    from shoal.coding.hierarchy.kinds import parsed
-    from shoal.coding.hierarchy.kinds.file import File
-    from shoal.policy import toml
-
     tables = toml.parsed(policy, "policy")
     places = [(entry, "hierarchy") for entry in tables.get("columns", {}).values() if "hierarchy" in entry]
     places = [(entry, key) for entry, key in places if isinstance(parsed(entry[key]), File)]
@@ -153,19 +148,15 @@ def zipped(chosen: Sequence[Item], path: Path) -> None:
     """Write files as one zip, with folders for what is public and what is private."""
     with zipfile.ZipFile(path, "w") as archive:
         for item in chosen:
-            # The zip has no dates: when each file was made is nobody's business.
-            with archive.open(_entry(item), "w", force_zip64=True) as out:
+            # The entries have no dates: when each file was made is nobody's business.
+            entry = zipfile.ZipInfo(item.place)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            with archive.open(entry, "w", force_zip64=True) as out:
                 if item.path is None:
                     out.write(item.text.encode())
                 else:
                     with item.path.open("rb") as given:
                         shutil.copyfileobj(given, out, 1 << 20)
-
-
-def _entry(item: Item) -> zipfile.ZipInfo:
-    entry = zipfile.ZipInfo(item.place)
-    entry.compress_type = zipfile.ZIP_DEFLATED
-    return entry
 
 
 def written(
@@ -175,8 +166,6 @@ def written(
 
     The `inputs`, such as the original and what the policy names, are never replaced.
     """
-    from shoal import io
-
     if not folder.is_absolute():
         raise OutputError(f"{folder}: give the whole path of the folder, from the root on")
     if not folder.parent.is_dir():

@@ -141,7 +141,9 @@ class Branches:
 
     # --- steps ---------------------------------------------------------------------------------------------
 
-    def rename(self, node: Node, name: str) -> None:
+    # Each returns the node to look at next.
+
+    def rename(self, node: Node, name: str) -> Node:
         """Give a group another name."""
         if node.is_value:
             raise HierarchyError(
@@ -149,6 +151,7 @@ class Branches:
             )
         node.name = _named(name)
         self._tidy()
+        return node
 
     def group(self, chosen: Sequence[Node], name: str) -> Node:
         """Put nodes under a new one, where they have been or in their nearest common group."""
@@ -160,24 +163,27 @@ class Branches:
         self._put(chosen, made)
         return made
 
-    def move(self, chosen: Sequence[Node], target: Node) -> Node:
+    def move(self, chosen: Sequence[Node], target: Node | None) -> Node:
         """Put nodes into a group; a value as the target means its group."""
-        place = target if not target.is_value or target.above is None else target.above
+        if target is None:
+            raise HierarchyError("choose where to put the nodes")
+        first, place = chosen[0], _group_at(target)
         chosen = [node for node in self._apart(chosen) if node.above is not place]
         if any(place is inner for node in chosen for inner in node.inside()):
             raise HierarchyError("a group cannot be put into itself")
         self._put(chosen, place)
-        return place
+        return first
 
     def merge(self, chosen: Sequence[Node], name: str = "") -> Node:
         """Make one group of several, with everything that is in them."""
-        chosen = self._apart(chosen)
+        given, chosen = chosen, self._apart(chosen)
         groups = [node for node in chosen if not node.is_value]
         if len(chosen) < 2 or not groups:
             raise HierarchyError(
                 "choose two or more nodes to merge, and a group among them; values alone are grouped"
             )
         first = groups[0]
+        name = "" if name.strip() in {node.name for node in given} else name.strip()
         inside = [inner for node in chosen if node is not first for inner in (node.below or [node])]
         joined = " and ".join(node.name for node in groups)
         first.name = _named(name or (joined if len(joined) <= 60 else first.name))
@@ -204,8 +210,9 @@ class Branches:
         self._tidy()
         return node
 
-    def dissolve(self, chosen: Sequence[Node]) -> None:
+    def dissolve(self, chosen: Sequence[Node]) -> Node | None:
         """Remove groups; what is in them moves up."""
+        above = chosen[0].above
         for node in self._apart(chosen):
             if node.is_value or node.above is None:
                 raise HierarchyError("only groups can be dissolved; values stay, and so does the top")
@@ -214,18 +221,20 @@ class Branches:
             for child in node.below:
                 child.above = node.above
         self._tidy()
+        return above
 
-    def shift(self, node: Node, by: int) -> None:
+    def shift(self, node: Node, by: int) -> Node:
         """Move a node up or down among its neighbours."""
-        if node.above is None:
-            return
-        siblings = node.above.below
-        at = siblings.index(node)
-        siblings.insert(max(0, min(at + by, len(siblings) - 1)), siblings.pop(at))
-        self._tidy()
+        if node.above is not None:
+            siblings = node.above.below
+            at = siblings.index(node)
+            siblings.insert(max(0, min(at + by, len(siblings) - 1)), siblings.pop(at))
+            self._tidy()
+        return node
 
-    def remove(self, chosen: Sequence[Node]) -> None:
+    def remove(self, chosen: Sequence[Node]) -> Node | None:
         """Remove values that no row has."""
+        above = chosen[0].above
         chosen = self._apart(chosen)
         if any(node.rows for node in chosen):
             raise HierarchyError(
@@ -235,10 +244,11 @@ class Branches:
             if node.above is not None:
                 node.above.below.remove(node)
         self._tidy()
+        return above
 
     def place(self, values: Sequence[str], target: Node) -> None:
         """Add values to a group."""
-        place = target if not target.is_value or target.above is None else target.above
+        place = _group_at(target)
         place.below += [Node(value, place) for value in values]
         self._tidy()
 
@@ -297,6 +307,11 @@ class Branches:
                         "another name"
                     )
                 seen.add(child.name)
+
+
+def _group_at(node: Node) -> Node:
+    """Return a group; for a value, the one that it is in."""
+    return node if not node.is_value or node.above is None else node.above
 
 
 def _named(name: str) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 from starlette.datastructures import FormData, QueryParams
 from starlette.responses import Response
 
+from shoal.apps.studio.form_values import read_count, read_field
 from shoal.apps.studio.hierarchies import number_line
 from shoal.apps.studio.hierarchies.hierarchy_columns import (
     Coded,
@@ -20,7 +21,7 @@ from shoal.apps.studio.hierarchies.hierarchy_columns import (
     whole_hierarchy,
 )
 from shoal.apps.studio.hierarchies.tree_editor import asked, back, forget_view, plant, tree_of
-from shoal.apps.studio.project import Project, Tables
+from shoal.apps.studio.project import Project
 from shoal.coding.hierarchy import to_csv
 from shoal.coding.hierarchy.kinds import KINDS, parsed
 from shoal.coding.hierarchy.kinds.cuts import Cuts
@@ -30,7 +31,7 @@ from shoal.errors import HierarchyError
 
 def choose(project: Project, form: FormData) -> str:
     """Take a proposal."""
-    column = asked(project, str(form["column"]))
+    column = asked(project, form)
     try:
         spec = json.loads(str(form["spec"]))
     except ValueError:
@@ -43,7 +44,7 @@ def choose(project: Project, form: FormData) -> str:
 
 def options(project: Project, form: FormData) -> str:
     """Take the settings of a kind as somebody wrote them."""
-    column = asked(project, str(form["column"]))
+    column = asked(project, form)
     name = str(form["kind"])
     if name not in KINDS:
         raise HierarchyError("there is no such kind of hierarchy")
@@ -85,11 +86,11 @@ def _read(shape: Mapping[str, Any], texts: list[str]) -> Any:
 
 def cuts(project: Project, form: FormData) -> str:
     """Take cut points, one text of numbers per level."""
-    column = asked(project, str(form["column"]))
+    column = asked(project, form)
     levels = [number_line.read_points(str(text)) for text in form.getlist("level")]
-    dropped = str(form.get("drop", ""))
-    if dropped.isdecimal() and int(dropped) < len(levels):
-        del levels[int(dropped)]
+    dropped = read_count(form, "drop")
+    if 0 <= dropped < len(levels):
+        del levels[dropped]
     levels = number_line.nested(levels)
     if form.get("add"):
         levels = number_line.coarser(levels)
@@ -107,12 +108,11 @@ def _ends(column: Coded) -> dict[str, Any]:
 
 def divide(project: Project, form: FormData) -> str:
     """Make cut points from the present bands, or divide the column into parts."""
-    column = asked(project, str(form["column"]))
+    column = asked(project, form)
     found = counted(project, column.name).some
-    by = str(form.get("by", ""))
-    parts = str(form.get("parts", ""))
+    by = read_field(form, "by")
     if by:
-        spec = number_line.divided(found, int(parts) if parts.isdecimal() else 0, by)
+        spec = number_line.divided(found, read_count(form, "parts", 0), by)
     else:
         spec = number_line.as_cuts(found, tried(project, column.name, column.spec))
     set_hierarchy(project, column, spec, "cut points")
@@ -121,7 +121,7 @@ def divide(project: Project, form: FormData) -> str:
 
 def edit(project: Project, form: FormData) -> str:
     """Turn the present hierarchy into a tree of the policy."""
-    column = asked(project, str(form["column"]))
+    column = asked(project, form)
     if parsed(column.spec).hides:
         raise HierarchyError(
             "a tree shows every value as it is, so the groups that are never divided would be lost: take out top, "
@@ -134,43 +134,37 @@ def edit(project: Project, form: FormData) -> str:
 
 def limit(project: Project, form: FormData) -> str:
     """Set how far values may be generalized: a level, or nothing."""
-    column = asked(project, str(form["column"]))
-    wanted = str(form.get("limit", ""))
+    column = asked(project, form)
+    wanted = read_count(form, "limit")
     hierarchy = tried(project, column.name, column.spec).hierarchy
-
-    def change(tables: Tables) -> None:
+    with project.edit(f"{column.name}: limit") as tables:
         entry = column_entry(tables, column.name)
         entry.pop("limit", None)
-        if wanted.isdecimal() and hierarchy is not None and int(wanted) < hierarchy.height:
-            hierarchy.limited(int(wanted))
-            entry["limit"] = int(wanted)
-
-    project.edit(f"{column.name}: limit", change)
+        if hierarchy is not None and 0 <= wanted < hierarchy.height:
+            hierarchy.limited(wanted)
+            entry["limit"] = wanted
     return back(column)
 
 
 def weight(project: Project, form: FormData) -> str:
     """Set how much a loss in the column counts."""
-    column = asked(project, str(form["column"]))
+    column = asked(project, form)
     numbers = number_line.read_points(str(form.get("weight", "")))
     if len(numbers) != 1 or numbers[0] < 0:
         raise HierarchyError(
             "a weight is one number, 0 or more: 1 counts as much as other columns, 2 twice as much"
         )
-
-    def change(tables: Tables) -> None:
+    with project.edit(f"{column.name}: weight") as tables:
         entry = column_entry(tables, column.name)
         entry.pop("weight", None)
         if numbers[0] != 1:
             entry["weight"] = float(numbers[0])
-
-    project.edit(f"{column.name}: weight", change)
     return back(column)
 
 
 def export(project: Project, query: QueryParams) -> Response:
     """Return the hierarchy as CSV, one line per value, as a policy's file and ARX have it."""
-    column = asked(project, query.get("column", ""))
+    column = asked(project, query)
     found = tried(project, column.name, column.spec)
     if found.hierarchy is None:
         raise HierarchyError(f"there is no hierarchy to write: {found.problem}")

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from shoal.apps.studio.hierarchies.preview import Counted, Tried, attempt, count, with_base
-from shoal.apps.studio.project import Project, Tables
+from shoal.apps.studio.history import Tables
+from shoal.apps.studio.project import Project
 from shoal.coding.hierarchy import Hierarchy
 from shoal.coding.hierarchy.kinds import parsed
 from shoal.coding.hierarchy.kinds.file import File
@@ -41,25 +42,16 @@ class Coded:
 def coded_columns(project: Project) -> list[Coded]:
     """Return the quasi-identifiers and sensitive columns, in the order of the table."""
     assert project.frame is not None
-    found = []
-    columns = project.section("columns")
+    found, columns = [], project.section("columns")
     for index, name in enumerate(project.frame.columns):
         entry = columns.get(name, {})
         entry = {"role": entry} if isinstance(entry, str) else entry
-        role = str(entry.get("role", ""))
+        role, limit = str(entry.get("role", "")), entry.get("limit")
         if role in ("quasi", "sensitive"):
-            limit = entry.get("limit")
-            found.append(
-                Coded(
-                    index,
-                    name,
-                    role,
-                    entry.get("hierarchy"),
-                    tuple(limit) if isinstance(limit, list | tuple) else limit,
-                    entry.get("weight", 1.0),
-                    tuple(entry.get("protected") or ()),
-                )
-            )
+            limit = tuple(limit) if isinstance(limit, list | tuple) else limit
+            protected = tuple(entry.get("protected") or ())
+            weight = entry.get("weight", 1.0)
+            found.append(Coded(index, name, role, entry.get("hierarchy"), limit, weight, protected))
     return found
 
 
@@ -71,7 +63,7 @@ def wanted_k(project: Project) -> int:
 
 def counted(project: Project, name: str) -> Counted:
     """Return the values of a column, counted once."""
-    kept = _store(project).setdefault("counted", {})
+    kept = store_of(project).setdefault("counted", {})
     if name not in kept:
         assert project.frame is not None
         kept[name] = count(project.frame, name)
@@ -81,7 +73,7 @@ def counted(project: Project, name: str) -> Counted:
 
 def tried(project: Project, name: str, spec: Any) -> Tried:
     """Return what a hierarchy does to a column, tried once."""
-    kept: dict[Any, Tried] = _store(project).setdefault("tried", {})
+    kept: dict[Any, Tried] = store_of(project).setdefault("tried", {})
     key = _key(project, name, spec)
     if key not in kept:
         try:
@@ -98,7 +90,7 @@ def tried(project: Project, name: str, spec: Any) -> Tried:
 
 def proposed(project: Project, name: str) -> list[Proposal]:
     """Return the hierarchies to choose from, made once."""
-    kept = _store(project).setdefault("proposed", {})
+    kept = store_of(project).setdefault("proposed", {})
     if name not in kept:
         found = counted(project, name).some
         kept[name] = proposals(name, found.values, found.counts)
@@ -118,7 +110,7 @@ def _key(project: Project, name: str, spec: Any) -> tuple[Any, ...]:
 
 def trouble(project: Project, column: Coded) -> str:
     """Return what is wrong with a column's hierarchy or limit, in words; empty if nothing is."""
-    kept: dict[Any, str] = _store(project).setdefault("troubles", {})
+    kept: dict[Any, str] = store_of(project).setdefault("troubles", {})
     key = (_key(project, column.name, column.spec), column.limit)
     if key not in kept:
         kept[key] = trouble_in(column, tried(project, column.name, column.spec)) or _trouble_of_many(
@@ -160,7 +152,7 @@ def trouble_in(column: Coded, found: Tried) -> str:
     if found.homeless:
         lost = len(found.homeless)
         return (
-            "1 value has no place in the tree" if lost == 1 else f"{lost:,} values have no place in the tree"
+            f"{lost:,} values have no place in the tree" if lost > 1 else "1 value has no place in the tree"
         )
     if column.limit is not None and found.hierarchy is not None:
         try:
@@ -175,7 +167,7 @@ def looked_at(project: Project) -> tuple[dict[str, str], int]:
     meanwhile, and the page is shown anew afterwards. Every page asks.
     """
     assert project.frame is not None
-    store = _store(project)
+    store = store_of(project)
     kept = store.setdefault("troubles", {})
     columns = [(one, (_key(project, one.name, one.spec), one.limit)) for one in coded_columns(project)]
     waiting = [one for one, key in columns if key not in kept]
@@ -204,38 +196,40 @@ def _look(project: Project, store: dict[str, Any]) -> None:
 
 
 def set_hierarchy(
-    project: Project,
-    column: Coded,
-    spec: Any,
-    label: str,
-    more: Callable[[dict[str, Any]], None] | None = None,
+    project: Project, column: Coded, spec: Any, label: str, renamed: tuple[str, str] | None = None
 ) -> None:
-    """Give a column a hierarchy, as one step. A limit or protected nodes that do not fit it any more go with it."""
-    found = tried(project, column.name, spec)
+    """Give a column a hierarchy, as one step; `renamed` are the former and the new name of a node. A limit or protected
+    nodes that do not fit it any more go with it."""
+    hierarchy = tried(project, column.name, spec).hierarchy
     dropped: list[str] = []
-
-    def change(tables: Tables) -> None:
+    with project.edit(f"{column.name}: {label}") as tables:
         entry = column_entry(tables, column.name)
-        if spec is None:
-            entry.pop("hierarchy", None)
-        else:
+        entry.pop("hierarchy", None)
+        if spec is not None:
             entry["hierarchy"] = spec
-        if more is not None:
-            more(entry)
-        if found.hierarchy is None:
-            return
-        if "limit" in entry and not _limits(found, entry["limit"]):
+        for key in ("limit", "protected"):
+            if renamed is not None and isinstance(entry.get(key), list | tuple):
+                entry[key] = [renamed[1] if name == renamed[0] else name for name in entry[key]]
+        if hierarchy is not None and "limit" in entry and not _accepts(hierarchy.limited, entry["limit"]):
             entry.pop("limit")
             dropped.append(
                 "The generalization limit was removed, because this hierarchy has no such level or node."
             )
-        if "protected" in entry and not all(_has(found, name) for name in entry["protected"]):
+        if hierarchy is not None and not all(
+            _accepts(hierarchy.find, name) for name in entry.get("protected", ())
+        ):
             entry.pop("protected")
             dropped.append("The protected nodes were removed, because this hierarchy does not have them.")
-
-    project.edit(f"{column.name}: {label}", change)
     for words in dropped:
         project.tell("warning", words, KEY)
+
+
+def _accepts(check: Callable[[Any], object], asked: Any) -> bool:
+    try:
+        check(asked)
+    except HierarchyError:
+        return False
+    return True
 
 
 def column_entry(tables: Tables, name: str) -> dict[str, Any]:
@@ -249,24 +243,7 @@ def column_entry(tables: Tables, name: str) -> dict[str, Any]:
     return found
 
 
-def _limits(found: Tried, limit: Any) -> bool:
-    assert found.hierarchy is not None
-    try:
-        found.hierarchy.limited(limit)
-    except HierarchyError:
-        return False
-    return True
-
-
-def _has(found: Tried, name: str) -> bool:
-    assert found.hierarchy is not None
-    try:
-        found.hierarchy.find(name)
-    except HierarchyError:
-        return False
-    return True
-
-
-def _store(project: Project) -> dict[str, Any]:
+def store_of(project: Project) -> dict[str, Any]:
+    """Return what the screen keeps about the open table."""
     found: dict[str, Any] = project.store.setdefault(KEY, {})
     return found

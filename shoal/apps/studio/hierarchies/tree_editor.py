@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import polars as pl
-from starlette.datastructures import FormData
+from starlette.datastructures import FormData, QueryParams
 
+from shoal.apps.studio.form_values import pick, read_count, read_field
 from shoal.apps.studio.hierarchies.edited_tree import MOST, SHOWN, Branches, Node
 from shoal.apps.studio.hierarchies.hierarchy_columns import (
     KEY,
@@ -18,10 +19,11 @@ from shoal.apps.studio.hierarchies.hierarchy_columns import (
     column_entry,
     counted,
     set_hierarchy,
+    store_of,
     tried,
 )
 from shoal.apps.studio.hierarchies.preview import branches_of, count_rows
-from shoal.apps.studio.project import Project, Tables
+from shoal.apps.studio.project import Project
 from shoal.coding.hierarchy.kinds.tree import Tree
 from shoal.coding.hierarchy.nested_trees import tree_rows
 from shoal.coding.hierarchy.tree_files import read_rows, read_text
@@ -45,9 +47,10 @@ class View:
     """The node that the last step was about: it gets the focus."""
 
 
-def asked(project: Project, index: str) -> Coded:
-    """Return the column with this place in the table."""
-    found = next((one for one in coded_columns(project) if str(one.index) == index), None)
+def asked(project: Project, form: Mapping[str, Any]) -> Coded:
+    """Return the column that a form names by its place in the table."""
+    place = read_count(form, "column")
+    found = next((one for one in coded_columns(project) if one.index == place), None)
     if found is None:
         raise HierarchyError("this column has no hierarchy: it is neither a quasi-identifier nor sensitive")
     return found
@@ -60,7 +63,7 @@ def back(column: Coded) -> str:
 
 def view_of(project: Project, column: Coded, tree: Branches | None = None) -> View:
     """Return what is open in the tree of a column: at first the upper levels, as far as they are short."""
-    views: dict[str, View] = project.store.setdefault(KEY, {}).setdefault("views", {})
+    views: dict[str, View] = store_of(project).setdefault("views", {})
     if column.name not in views:
         opened: set[tuple[str, ...]] = set()
         if tree is not None:
@@ -76,7 +79,7 @@ def view_of(project: Project, column: Coded, tree: Branches | None = None) -> Vi
 
 def forget_view(project: Project, column: Coded) -> None:
     """Show the tree of a column as if it had never been seen, because it is another one now."""
-    project.store.get(KEY, {}).get("views", {}).pop(column.name, None)
+    store_of(project).get("views", {}).pop(column.name, None)
 
 
 def tree_of(project: Project, column: Coded) -> Branches:
@@ -105,13 +108,7 @@ def plant(
     rows = tree_rows(kind.tree)
     there = leaf_of(found.plain, pl.Series([row[0] for row in rows], dtype=pl.String)) >= 0
     from_rows(found.values.filter(pl.Series(there)), rows, "the tree")
-
-    def more(entry: dict[str, Any]) -> None:
-        for key in ("limit", "protected"):
-            if renamed is not None and isinstance(entry.get(key), list | tuple):
-                entry[key] = [renamed[1] if name == renamed[0] else name for name in entry[key]]
-
-    set_hierarchy(project, column, {Tree.name: spec}, label, more)
+    set_hierarchy(project, column, {Tree.name: spec}, label, renamed)
 
 
 # --- forms ----------------------------------------------------------------------------------------------------
@@ -119,7 +116,7 @@ def plant(
 
 def act(project: Project, form: FormData) -> str:
     """Do one step in the tree."""
-    column = asked(project, str(form["column"]))
+    column = asked(project, form)
     step = str(form.get("step", ""))
     if step not in STEPS and step not in MARKS:
         raise HierarchyError("choose what to do with the nodes")
@@ -139,12 +136,11 @@ def act(project: Project, form: FormData) -> str:
         _mark(project, column, MARKS[step], chosen[0])
         view.wanted = chosen[0].path
         return back(column)
-    target = str(form.get("target", ""))
     former = chosen[0].name
     opened = [node for node in tree.nodes if node.path in view.opened]
-    label, wanted = STEPS[step](
-        tree, chosen, str(form.get("name", "")), tree.find(int(target)) if target.isdecimal() else None
-    )
+    target = read_count(form, "target")
+    label, take = STEPS[step]
+    wanted = take(tree, chosen, str(form.get("name", "")), tree.find(target) if target >= 0 else None)
     renamed = (former, chosen[0].name) if step == "rename" else None
     plant(project, column, tree, label, renamed)
     view.opened |= {node.path for node in opened}  # paths of before stay, for those who undo it
@@ -154,87 +150,25 @@ def act(project: Project, form: FormData) -> str:
     return back(column)
 
 
-Step = Callable[[Branches, Sequence[Node], str, Node | None], tuple[str, Node | None]]
-
-
-def _rename(
-    tree: Branches, chosen: Sequence[Node], name: str, _target: Node | None
-) -> tuple[str, Node | None]:
-    tree.rename(chosen[0], name)
-    return "rename a node", chosen[0]
-
-
-def _group(
-    tree: Branches, chosen: Sequence[Node], name: str, _target: Node | None
-) -> tuple[str, Node | None]:
-    return "new group", tree.group(chosen, name)
-
-
-def _move(tree: Branches, chosen: Sequence[Node], _name: str, target: Node | None) -> tuple[str, Node | None]:
-    if target is None:
-        raise HierarchyError("choose where to put the nodes")
-    tree.move(chosen, target)
-    return "move nodes", chosen[0]
-
-
-def _merge(
-    tree: Branches, chosen: Sequence[Node], name: str, _target: Node | None
-) -> tuple[str, Node | None]:
-    own = name if name.strip() and name.strip() not in {node.name for node in chosen} else ""
-    return "merge nodes", tree.merge(chosen, own)
-
-
-def _split(
-    tree: Branches, chosen: Sequence[Node], _name: str, _target: Node | None
-) -> tuple[str, Node | None]:
-    return "split a node", tree.split(chosen[0])
-
-
-def _dissolve(
-    tree: Branches, chosen: Sequence[Node], _name: str, _target: Node | None
-) -> tuple[str, Node | None]:
-    above = chosen[0].above
-    tree.dissolve(chosen)
-    return "dissolve a node", above
-
-
-def _up(tree: Branches, chosen: Sequence[Node], _name: str, _target: Node | None) -> tuple[str, Node | None]:
-    tree.shift(chosen[0], -1)
-    return "move a node up", chosen[0]
-
-
-def _down(
-    tree: Branches, chosen: Sequence[Node], _name: str, _target: Node | None
-) -> tuple[str, Node | None]:
-    tree.shift(chosen[0], 1)
-    return "move a node down", chosen[0]
-
-
-def _remove(
-    tree: Branches, chosen: Sequence[Node], _name: str, _target: Node | None
-) -> tuple[str, Node | None]:
-    above = chosen[0].above
-    tree.remove(chosen)
-    return "remove values without rows", above
-
-
-STEPS: dict[str, Step] = {
-    "rename": _rename,
-    "group": _group,
-    "move": _move,
-    "merge": _merge,
-    "split": _split,
-    "dissolve": _dissolve,
-    "up": _up,
-    "down": _down,
-    "remove": _remove,
+Step = Callable[[Branches, Sequence[Node], str, Node | None], Node | None]
+"""Changes a tree, given the chosen nodes, a name and a target; returns the node to look at next."""
+STEPS: dict[str, tuple[str, Step]] = {
+    "rename": ("rename a node", lambda tree, chosen, name, _: tree.rename(chosen[0], name)),
+    "group": ("new group", lambda tree, chosen, name, _: tree.group(chosen, name)),
+    "move": ("move nodes", lambda tree, chosen, _, target: tree.move(chosen, target)),
+    "merge": ("merge nodes", lambda tree, chosen, name, _: tree.merge(chosen, name)),
+    "split": ("split a node", lambda tree, chosen, *_: tree.split(chosen[0])),
+    "dissolve": ("dissolve a node", lambda tree, chosen, *_: tree.dissolve(chosen)),
+    "up": ("move a node up", lambda tree, chosen, *_: tree.shift(chosen[0], -1)),
+    "down": ("move a node down", lambda tree, chosen, *_: tree.shift(chosen[0], 1)),
+    "remove": ("remove values without rows", lambda tree, chosen, *_: tree.remove(chosen)),
 }
 MARKS = {"limit": "limit", "protect": "protected"}
 """Steps that mark a node in the policy, and the key of the column that lists them."""
 
 
 def _mark(project: Project, column: Coded, key: str, node: Node) -> None:
-    def change(tables: Tables) -> None:
+    with project.edit(f"{column.name}: {key}") as tables:
         entry = column_entry(tables, column.name)
         names = list(entry[key]) if isinstance(entry.get(key), list | tuple) else []
         names = [name for name in names if name != node.name] if node.name in names else [*names, node.name]
@@ -242,16 +176,13 @@ def _mark(project: Project, column: Coded, key: str, node: Node) -> None:
         if names:
             entry[key] = names
 
-    project.edit(f"{column.name}: {key}", change)
-
 
 def unfold(project: Project, form: FormData) -> str:
     """Unfold or fold a node, or show more nodes below it."""
-    column = asked(project, str(form["column"]))
+    column = asked(project, form)
     tree = tree_of(project, column)
     view = view_of(project, column, tree)
-    number = str(form.get("node", ""))
-    node = tree.find(int(number) if number.isdecimal() else -1)
+    node = tree.find(read_count(form, "node"))
     if form.get("how") == "more":
         view.shown[node.path] = view.shown.get(node.path, SHOWN) + 10 * SHOWN
     elif form.get("how") == "all":
@@ -268,27 +199,25 @@ def unfold(project: Project, form: FormData) -> str:
 
 def search(project: Project, form: FormData) -> str:
     """Show the nodes with a text in their names."""
-    column = asked(project, str(form["column"]))
+    column = asked(project, form)
     view_of(project, column, tree_of(project, column)).search = (
-        "" if form.get("clear") else str(form.get("search", "")).strip()
+        "" if form.get("clear") else read_field(form, "search")
     )
     return back(column)
 
 
 def place(project: Project, form: FormData) -> str:
     """Give values without a place one."""
-    column = asked(project, str(form["column"]))
+    column = asked(project, form)
     homeless = [value for value, _ in tried(project, column.name, column.spec).homeless]
-    number = str(form.get("value", ""))
-    if number.isdecimal() and int(number) < len(homeless):
-        homeless = [homeless[int(number)]]
+    one = pick(form, "value", homeless)
+    homeless = homeless if one is None else [one]
     tree = tree_of(project, column)
-    target, name = str(form.get("target", "")), str(form.get("name", "")).strip()
-    if target.isdecimal():
-        node = tree.find(int(target))
-        tree.place(homeless, node)
+    target, name = read_count(form, "target"), read_field(form, "name")
+    if target >= 0:
+        tree.place(homeless, tree.find(target))
     else:
-        made = next((one for one in tree.root.below if one.name == name and not one.is_value), None)
+        made = next((node for node in tree.root.below if node.name == name and not node.is_value), None)
         if made is None and name:
             made = Node(name, tree.root, grouped=True)
             tree.root.below.append(made)
@@ -298,9 +227,9 @@ def place(project: Project, form: FormData) -> str:
     return back(column)
 
 
-def take_file(project: Project, path: Path, name: str, index: str) -> str:
-    """Take a hierarchy file into the policy, as a tree."""
-    column = asked(project, index)
+def take_file(project: Project, path: Path, name: str, query: QueryParams) -> str:
+    """Take a hierarchy file of a column into the policy, as a tree."""
+    column = asked(project, query)
     try:
         text = read_text(path, name)
     finally:

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields, replace
 from difflib import get_close_matches
 from typing import Any
 
+from starlette.datastructures import QueryParams
+
 from shoal.apps.studio.data.columns import type_words
+from shoal.apps.studio.form_values import read_count
 from shoal.apps.studio.hierarchies import number_line
 from shoal.apps.studio.hierarchies.edited_tree import MOST, SHOWN, Branches, Node
 from shoal.apps.studio.hierarchies.hierarchy_columns import (
-    KEY,
     Coded,
     coded_columns,
     counted,
     looked_at,
     proposed,
+    store_of,
     tried,
     trouble_in,
     wanted_k,
@@ -42,38 +44,22 @@ ALIKE = 2_000
 """Among how many values of a tree a similar one is looked for."""
 
 
-def screen_page(project: Project, index: str) -> dict[str, Any]:
-    """Return the list of columns, and everything about the one at a place of the table, or the one shown before: who
-    takes a step back stays where they are."""
-    columns = coded_columns(project)
-    kept = project.store.setdefault(KEY, {})
-    wanted = index or kept.get("here", "")
-    chosen = next((one for one in columns if str(one.index) == wanted), columns[0] if columns else None)
-    kept["here"] = "" if chosen is None else str(chosen.index)
-    troubles, waiting = looked_at(project)
-    listed = columns_page(columns, chosen, troubles, waiting)
-    own = {"column": None} if chosen is None else column_page(project, chosen, troubles.get(chosen.name, ""))
-    return {**listed, **own}
-
-
-def columns_page(
-    columns: list[Coded], chosen: Coded | None, troubles: Mapping[str, str], waiting: int
-) -> dict[str, Any]:
-    """Return the list of columns with their state."""
-    return {
-        "columns": [
-            {
-                "index": one.index,
-                "name": one.name,
-                "role": one.role,
-                "here": chosen is not None and one.index == chosen.index,
-                "trouble": one.name in troubles,
-                "kind": _kind_name(one.spec),
-            }
-            for one in columns
-        ],
-        "waiting": waiting,
+def context(project: Project, query: QueryParams) -> dict[str, Any]:
+    """Return the list of columns, and everything about the one that is named, or the one shown before: who takes a step
+    back stays where they are."""
+    columns, kept = coded_columns(project), store_of(project)
+    wanted = read_count(query, "column", kept.get("here", -1))
+    chosen = next((one for one in columns if one.index == wanted), columns[0] if columns else None)
+    kept["here"] = -1 if chosen is None else chosen.index
+    troubles, _ = looked_at(project)
+    page: dict[str, Any] = {
+        "columns": columns,
+        "here": kept["here"],
+        "troubles": troubles,
+        "kinds": {one.name: _kind_name(one.spec) for one in columns},
+        "column": chosen,
     }
+    return page if chosen is None else page | column_page(project, chosen, troubles.get(chosen.name, ""))
 
 
 def _kind_name(spec: Any) -> str:
@@ -83,14 +69,14 @@ def _kind_name(spec: Any) -> str:
 def column_page(project: Project, column: Coded, trouble: str) -> dict[str, Any]:
     """Return everything about one column."""
     now = tried(project, column.name, column.spec)
-    if now.kind is None and now.problem and not _countable(project, column):
-        return {"column": column, "found": None, "trouble": now.problem}
-    found = counted(project, column.name)
+    try:
+        found = counted(project, column.name)
+    except ShoalError:
+        return {"found": None, "trouble": now.problem}
     trouble = trouble or trouble_in(column, now)
     tree = shown_tree(project, column, now, found)
     line = number_line.line_of(found.some, now)
     return {
-        "column": column,
         "found": found,
         "type": type_words(found.values.dtype),
         "now": now,
@@ -117,7 +103,7 @@ def column_page(project: Project, column: Coded, trouble: str) -> dict[str, Any]
 
 def shown_tree(project: Project, column: Coded, now: Tried, found: Counted) -> Branches | None:
     """Return the tree of a column to look at; the last one is kept, because it stays the same from click to click."""
-    kept = project.store.setdefault(KEY, {})
+    kept = store_of(project)
     if kept.get("tree", (None,))[0] is not now:
         kept["tree"] = (now, branches_of(now, found))
     tree: Branches | None = kept["tree"][1]
@@ -134,14 +120,6 @@ def _likely_places(now: Tried, tree: Branches | None) -> list[tuple[str, int, in
         above = names[alike[0]].above if alike else None
         made.append((value, rows, above.number if above is not None else 0))
     return made
-
-
-def _countable(project: Project, column: Coded) -> bool:
-    try:
-        counted(project, column.name)
-    except ShoalError:
-        return False
-    return True
 
 
 # --- proposals --------------------------------------------------------------------------------------------------

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
 
 from shoal.apps.studio.job_worker import Line
-from shoal.apps.studio.look.release import BESIDE, CARDS, CODEBOOKS, KEYS, RECORD, SUPPRESSED
+from shoal.apps.studio.look.release import BESIDE, CARDS, CODEBOOKS, KEYS, RECORD, SUPPRESSED, Made
 from shoal.coding import CodedTable
 from shoal.coding.population import members_of
 from shoal.documents.report.report import Study
@@ -17,15 +16,16 @@ from shoal.documents.report.report_parts import SignOff
 from shoal.documents.report.subject import subject_of
 from shoal.io import Frame
 from shoal.io.databases import DatabaseTable
+from shoal.judging.measures import MEASURES
 from shoal.pipeline.anonymize import make_files
 from shoal.policy import Policy
 from shoal.release.render import render
-from shoal.release.results import Result
+from shoal.release.results import Result, plain
 
 
 def release(
     line: Line, *, source: str | Path | DatabaseTable, policy: str, base: Path, output: str, keys: bool
-) -> dict[str, Any]:
+) -> Made:
     """Make a release with its papers in the job's folder, then look at it: rows side by side, and a private report."""
     chosen, folder = Policy.from_toml(policy, base), line.folder
 
@@ -45,17 +45,12 @@ def release(
     columns = write_beside(made.frame, table, chosen, result, folder / BESIDE)
     subject = subject_of(result, chosen, table, made.frame.digest)
     seen = Study.of(subject, None, SignOff(), second).report("private", second)
-    return {
-        "summary": result.summary(),
-        "card": dict(result.card),
-        "files": [path.name for path in sorted(folder.iterdir()) if path.name != BESIDE],
-        "columns": columns,
-        "sections": seen.sections,
-        "withstands": seen.withstands,
-        "smallest": seen.smallest,
-        "risk_before": seen.risk_before,
-        "risk": seen.risk_after,
-    }
+    summary = result.summary()
+    return Made(
+        folder=folder, output=output, policy=policy, summary=summary, columns=columns, sections=seen.sections,
+        withstands=seen.withstands, loss=plain(summary["measures"].get(MEASURES.default)), smallest=seen.smallest,
+        risk_before=seen.risk_before, risk=seen.risk_after,
+    )  # fmt: skip
 
 
 def write_beside(frame: Frame, table: CodedTable, policy: Policy, result: Result, path: Path) -> list[str]:

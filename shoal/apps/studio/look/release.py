@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from shoal.apps.studio.jobs import Job
-from shoal.apps.studio.project import Project, Standing
-from shoal.errors import DataError
+from shoal.apps.studio.project import Project
 from shoal.io.formats import FORMATS, FileFormat, file_format_of
 
 KIND = "release"
@@ -26,7 +25,7 @@ SUPPRESSED = "suppressed"
 
 @dataclass(frozen=True, eq=False)
 class Made:
-    """A verified release in Studio's folder, and what is known about it."""
+    """A verified release in Studio's folder, and what is known about it: what it protects and costs stays in sight."""
 
     folder: Path
     output: str
@@ -34,13 +33,20 @@ class Made:
     policy: str
     """The policy that it was made for, as TOML."""
     summary: Mapping[str, Any]
-    card: Mapping[str, Any]
+    """The run in short, as `Result.summary` gives it."""
     columns: Sequence[str]
     """The published columns of the table, as the rows side by side have them."""
     sections: Sequence[Any]
     """Of the private report."""
     withstands: bool
-    seconds: float
+    loss: float | None
+    """Information loss (LM)."""
+    smallest: int | None
+    """The fewest rows that read alike, or people who have such rows; None if the release has no classes."""
+    risk_before: float
+    risk: float | None
+    """The largest chance with which an adversary identifies somebody, by the strongest attack that was tried."""
+    seconds: float = 0.0
 
     @property
     def publishable(self) -> bool:
@@ -72,58 +78,17 @@ def ending_of(project: Project) -> str:
 def start_release(project: Project) -> Job:
     """Begin to make the release of the policy, or raise its problems."""
     policy = project.needed()
-    if project.source is None:
-        raise DataError("open a table first")
-    output = f"release{ending_of(project)}"
-    toml = policy.to_toml()
 
     def after(job: Job) -> None:
-        made = Made(
-            job.folder, output, toml, job.result["summary"], job.result["card"], job.result["columns"],
-            job.result["sections"], job.result["withstands"], job.elapsed,
-        )  # fmt: skip
-        project.store[KIND] = made
+        project.release = replace(job.result, seconds=job.elapsed)
         project.store.pop("handed", None)  # that was another one
-        project.stand(_standing(made, job.result))
 
-    return project.jobs.start(
+    return project.start(
         KIND,
         f"Make the release ({policy.method.name})",
         "shoal.apps.studio.job_tasks.release:release",
-        {
-            "source": project.place(),
-            "policy": toml,
-            "base": project.base,
-            "output": output,
-            "keys": bool(project.store.get("keys")) and bool(policy.pseudonyms),
-        },
-        policy=toml,
+        policy.to_toml(),
         after=after,
-    )
-
-
-def made_release(project: Project) -> Made | None:
-    """Return the newest release."""
-    found = project.store.get(KIND)
-    return found if isinstance(found, Made) else None
-
-
-def _standing(made: Made, result: Mapping[str, Any]) -> Standing:
-    from shoal.judging.measures import MEASURES
-    from shoal.release.results import plain
-
-    summary = made.summary
-    loss = plain(summary["measures"].get(MEASURES.default))
-    return Standing(
-        label=str(summary["method"]),
-        policy=made.policy,
-        holds=made.publishable,
-        rows=int(summary["rows"]),
-        suppressed=int(summary["suppressed"]),
-        smallest=result["smallest"],
-        people=summary.get("people"),
-        people_suppressed=int(summary.get("people_suppressed", 0)),
-        risk=result["risk"],
-        loss=loss,
-        risk_before=result["risk_before"],
+        output=f"release{ending_of(project)}",
+        keys=bool(project.store.get("keys")) and bool(policy.pseudonyms),
     )

@@ -5,71 +5,47 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import polars as pl
 from starlette.datastructures import FormData, QueryParams
 
-from shoal.apps.studio.look.release import BESIDE, KIND, SUPPRESSED, Made, made_release, start_release
+from shoal.apps.studio.form_values import read_count
+from shoal.apps.studio.look.release import BESIDE, KIND, SUPPRESSED, Made, start_release
 from shoal.apps.studio.project import Project
-from shoal.apps.studio.screen_base import Action, Screen, State
+from shoal.apps.studio.screens import State
 
 VIEWS = {"rows": "Rows", "suppressed": "Suppressed rows", "report": "Report"}
 PAGE = 50
 """Rows on one page."""
 
 
-class Look(Screen):
-    """The release beside the original, for the owner's eyes."""
-
-    key = "look"
-    title = "Look"
-    aim = "See what the release shows of each row, what it has lost, and what adversaries found."
-    tour = (
-        "Here the original and the release stand side by side, for your eyes only. Look at the rows that were "
-        "suppressed, at the columns that lost most, and at the attacks that Shoal has tried on the release."
-    )
-    style = True
-
-    @classmethod
-    def state(cls, project: Project) -> State:
-        """Return whether there is a release of the policy."""
-        job = project.jobs.latest(KIND)
-        if job is not None and job.active:
-            return State("open", "is being made")
-        if job is not None and job.state == "failed":
-            return State("problem", "no release")
-        made = made_release(project)
-        if made is None:
-            return State("open", "")
-        if project.stale:
-            return State("attention", "of an earlier policy")
-        if not made.publishable:
-            return State("problem", "must not be published")
-        return State("done", f"{made.summary['method']}, verified")
-
-    @classmethod
-    def context(cls, project: Project, query: QueryParams) -> Mapping[str, Any]:
-        """Return the release, and the page of rows that was asked for."""
-        made, job = made_release(project), project.jobs.latest(KIND)
-        view = query.get("view", "rows")
-        view = view if view in VIEWS else "rows"
-        found: dict[str, Any] = {"made": made, "job": job, "views": VIEWS, "view": view, "rows": None}
-        if made is not None and view != "report":
-            found["rows"] = beside(made, _whole(query.get("from", "1")), only_suppressed=view == "suppressed")
-        return found
-
-    @classmethod
-    def actions(cls) -> Mapping[str, Action]:
-        """Make the release, or make it again."""
-        return {"make": _make}
+def state(project: Project) -> State:
+    """Return whether there is a release of the policy."""
+    job, made = project.jobs.latest(KIND), project.release
+    if job is not None and job.active:
+        return State("open", "is being made")
+    if job is not None and job.state == "failed":
+        return State("problem", "no release")
+    if made is None:
+        return State("open")
+    if project.stale:
+        return State("attention", "of an earlier policy")
+    if not made.publishable:
+        return State("problem", "must not be published")
+    return State("done", f"{made.summary['method']}, verified")
 
 
-def _make(project: Project, _form: FormData) -> None:
-    start_release(project)
+def context(project: Project, query: QueryParams) -> Mapping[str, Any]:
+    """Return the release, and the page of rows that was asked for."""
+    made, view = project.release, query.get("view", "rows")
+    view = view if view in VIEWS else "rows"
+    page = None
+    if made is not None and view != "report":
+        page = beside(made, read_count(query, "from", 1), only_suppressed=view == "suppressed")
+    return {"made": made, "job": project.jobs.latest(KIND), "views": VIEWS, "view": view, "rows": page}
 
 
 def beside(made: Made, first: int, *, only_suppressed: bool) -> dict[str, Any]:
     """Return a page of rows, each original cell beside the published one; `first` counts from 1."""
-    import polars as pl
-
     table = pl.scan_parquet(made.folder / BESIDE).with_row_index("number", offset=1)
     if only_suppressed:
         table = table.filter(pl.col(SUPPRESSED))
@@ -96,6 +72,8 @@ def beside(made: Made, first: int, *, only_suppressed: bool) -> dict[str, Any]:
     }
 
 
-def _whole(text: str) -> int:
-    cleaned = text.replace(",", "").strip()
-    return int(cleaned) if cleaned.isdecimal() and len(cleaned) < 16 else 1
+def _make(project: Project, _form: FormData) -> None:
+    start_release(project)
+
+
+ACTIONS = {"make": _make}

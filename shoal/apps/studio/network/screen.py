@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from starlette.datastructures import FormData, QueryParams
-from starlette.responses import FileResponse, PlainTextResponse, Response
+from starlette.responses import FileResponse, Response
 
-from shoal.apps.studio.guard import OWN_POLICY
+from shoal.apps.studio.data.source import Source
+from shoal.apps.studio.form_values import read_field
 from shoal.apps.studio.handover.files import Item, zipped
-from shoal.apps.studio.handover.screen import REPORT_POLICY
-from shoal.apps.studio.project import Project, Source
-from shoal.apps.studio.screen_base import Action, Part, Screen, State
+from shoal.apps.studio.page import report_page
+from shoal.apps.studio.project import Project
+from shoal.apps.studio.screens import Action
 from shoal.errors import DataError, PolicyError, Problem
 
 KIND = "network"
@@ -23,67 +24,30 @@ PAPERS = {"card.md": True, "card.json": True, "record.json": False, "report-priv
 """The papers of a masked network, and whether they are public."""
 
 
-class Network(Screen):
-    """Mask a network: clusters of people with similar attributes and similar contacts."""
+def context(project: Project, query: QueryParams) -> Mapping[str, Any]:
+    """Return what was given and made."""
+    from shoal.network.masked import TABLE_FORMATS
 
-    key = "network"
-    title = "Network"
-    aim = "Publish a social network as clusters of people, so that nobody is found by attributes or by contacts."
-    tour = "People are nodes, their contacts are edges. Roles, hierarchies and the promise are those of the people."
-    is_step = False
-    needs_data = False
+    job, settings = project.jobs.latest(KIND), _settings(project)
+    return {
+        "edges": settings.get("edges"),
+        "graph": settings.get("graph"),
+        "settings": {"alpha": 0.5, "samples": 1, "id": "", "kind": TABLE_FORMATS[0], **settings},
+        "kinds": TABLE_FORMATS,
+        "job": job,
+        "found": job.result if job is not None and job.state == "done" else None,
+        "policy_changed": job is not None and job.policy != project.toml,
+    }
 
-    @classmethod
-    def state(cls, project: Project) -> State:
-        """Return how far it is."""
-        return State("open")
 
-    @classmethod
-    def context(cls, project: Project, query: QueryParams) -> Mapping[str, Any]:
-        """Return what was given and made."""
-        from shoal.network.masked import TABLE_FORMATS
-
-        job = project.jobs.latest(KIND)
-        return {
-            "edges": _settings(project).get("edges"),
-            "graph": _graph(project),
-            "settings": {
-                "alpha": 0.5,
-                "samples": 1,
-                "id": "",
-                "kind": TABLE_FORMATS[0],
-                **_settings(project),
-            },
-            "kinds": TABLE_FORMATS,
-            "job": job,
-            "found": job.result if job is not None and job.state == "done" else None,
-            "policy_changed": job is not None and job.policy != project.toml,
-        }
-
-    @classmethod
-    def actions(cls) -> Mapping[str, Action]:
-        """Answer its forms."""
-        return {"open": _open, "make": _make, "zip": _zip}
-
-    @classmethod
-    def parts(cls) -> Mapping[str, Part]:
-        """Answer questions for its report."""
-        return {"report": _report}
-
-    @classmethod
-    def take_file(cls, project: Project, path: Path, name: str, query: QueryParams) -> None:
-        """Take a graph, or the table of edges."""
-        _take(project, Source(path, name, kept=True))
+def take_file(project: Project, path: Path, name: str, query: QueryParams) -> None:
+    """Take a graph, or the table of edges."""
+    _take(project, Source(path, name, kept=True))
 
 
 def _settings(project: Project) -> dict[str, Any]:
     found: dict[str, Any] = project.store.setdefault(KIND, {})
     return found
-
-
-def _graph(project: Project) -> Source | None:
-    found = _settings(project).get("graph")
-    return found if isinstance(found, Source) else None
 
 
 def _take(project: Project, source: Source) -> None:
@@ -109,7 +73,7 @@ def _take(project: Project, source: Source) -> None:
 
 
 def _open(project: Project, form: FormData) -> None:
-    text = str(form.get("path", "")).strip()
+    text = read_field(form, "path")
     if not text:
         raise DataError("name a file: GraphML, or a table of edges")
     _take(project, Source(Path(text).expanduser(), text))
@@ -117,7 +81,7 @@ def _open(project: Project, form: FormData) -> None:
 
 def _make(project: Project, form: FormData) -> None:
     settings, policy = _settings(project), project.needed()
-    graph, edges = _graph(project), settings.get("edges")
+    graph, edges = settings.get("graph"), settings.get("edges")
     if graph is None and edges is None:
         raise DataError("give the contacts first: a table of edges, or a GraphML file")
     try:
@@ -156,9 +120,10 @@ def _zip(project: Project, _form: FormData) -> Response:
     return FileResponse(path, filename=path.name)
 
 
-def _report(project: Project, _query: QueryParams) -> Response:
+def _report(project: Project, query: QueryParams) -> Response:
     job = project.jobs.latest(KIND)
-    path = None if job is None else job.folder / "report-private.html"
-    if path is None or not path.is_file():
-        return PlainTextResponse("There is no such report.\n", status_code=404)
-    return FileResponse(path, media_type="text/html", headers={OWN_POLICY: REPORT_POLICY})
+    return report_page(None if job is None else job.folder / "report-private.html", query)
+
+
+PARTS = {"report": _report}
+ACTIONS: Mapping[str, Action] = {"open": _open, "make": _make, "zip": _zip}

@@ -17,7 +17,7 @@ from shoal.policy.problems import dotted
 from shoal.policy.sections import Column
 
 if TYPE_CHECKING:
-    from shoal.apps.studio.project import Tables
+    from shoal.apps.studio.history import Tables
     from shoal.errors import Problem
 
 _NAMED = re.compile(r"`(\w+)`:\s*(.*?)(?=\s*`\w+`:|$)", re.DOTALL)

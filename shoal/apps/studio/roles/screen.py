@@ -5,20 +5,26 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from polars.exceptions import PolarsError
 from starlette.datastructures import FormData, QueryParams
 from starlette.responses import Response
 
+from shoal.apps.studio.data.columns import Columns, columns_of
+from shoal.apps.studio.form_fields import fields_of, taken
+from shoal.apps.studio.form_values import pick, read_field
 from shoal.apps.studio.page import rendered
-from shoal.apps.studio.project import Project, Tables
-from shoal.apps.studio.screen_base import Action, Part, Screen, State
+from shoal.apps.studio.project import Project
+from shoal.apps.studio.roles.changes import give_role, matching, options_for, role_in, roles
+from shoal.apps.studio.screens import Action, State
 from shoal.errors import DataError, check_known
+from shoal.io import Frame
+from shoal.policy.problems import dotted
+from shoal.policy.sections import Column
+from shoal.policy.suggestions.column_uniqueness import identifying_sets, minimal_sets
+from shoal.policy.suggestions.guess import suggested_hierarchy
 from shoal.support.wording import counted, printable
-
-if TYPE_CHECKING:
-    from shoal.apps.studio.data.columns import Columns
-    from shoal.io import Frame
 
 PAUSE = 1.0
 """Seconds after the last change of a role after which sets of columns are counted."""
@@ -26,144 +32,87 @@ FEW = 50_000
 """Up to this many cells, sets of columns are counted before the page is shown."""
 
 
-class Roles(Screen):
-    """Shows and changes the role of each column."""
-
-    key = "roles"
-    title = "Roles"
-    aim = "Say what each column is. Shoal has made a guess for each; you know your data better."
-    tour = (
-        "Others may know a person's birth date and zip code, so Shoal generalizes them: they are quasi-identifiers. "
-        "A diagnosis is sensitive: it is published, and nobody should learn whose it is. Move a column by dragging it, "
-        "by its menu, or with a key, and watch how many rows are unique."
-    )
-    script = True
-    style = True
-
-    @classmethod
-    def state(cls, project: Project) -> State:
-        """Return how many columns are quasi-identifiers and sensitive, or what is wrong."""
-        if project.frame is None:
-            return State("open")
-        from shoal.apps.studio.roles.changes import role_in
-
-        tables = project.tables
-        own = [*project.problems_at("columns")]
-        if own:
-            return State("problem", own[0].message)
-        given = [role_in(tables, name) for name in project.frame.columns]
-        quasi, sensitive = given.count("quasi"), given.count("sensitive")
-        words = f"{counted(quasi, 'quasi-identifier')}, {sensitive} sensitive"
-        return State("done", words) if sensitive else State("attention", f"{words}; is nothing secret?")
-
-    @classmethod
-    def context(cls, project: Project, query: QueryParams) -> Mapping[str, Any]:
-        """Return every column with its role, guess and counts."""
-        from shoal.apps.studio.data.columns import columns_of
-        from shoal.apps.studio.roles.changes import options_for, role_in, roles
-
-        columns = columns_of(project)
-        tables = project.tables
-        guesses = {guess.name: guess for guess in project.suggestion.columns} if project.suggestion else {}
-        given = [role_in(tables, name) for name in columns.names]
-        entries = tables.get("columns", {})
-        cards: dict[str, list[dict[str, Any]]] = {role: [] for role in (*(one.name for one in roles()), "")}
-        for place, name in enumerate(columns.names):
-            entry = _entry(entries, name)
-            options = options_for(given[place]) if given[place] else ()
-            cards.setdefault(given[place], []).append(
-                {
-                    "place": place,
-                    "name": name,
-                    "type": columns.type_of(place),
-                    "facts": columns.facts(place),
-                    "guess": guesses.get(name),
-                    "options": bool(options),
-                    "set": [key.replace("_", " ") for key in options if key in entry],
-                    "problems": project.problems_at(_path(name)),
-                }
-            )
-        quasi = [place for place, role in enumerate(given) if role == "quasi"]
-        whose = [
-            place
-            for place, role in enumerate(given)
-            if role == "person" and "group" not in _entry(entries, columns.names[place])
-        ]
-        return {
-            "roles": roles(),
-            "cards": cards,
-            "rows": columns.rows,
-            "columns": columns.names,
-            "quasi": [columns.names[place] for place in quasi],
-            "whose": bool(whose),
-            "unique": columns.unique_rows(quasi, whose),
-            "sets": _identifying(project, [columns.names[place] for place in quasi]),
-            "problems": [
-                one
-                for one in project.problems
-                if one.path.startswith(("columns", "privacy", "data.other_columns"))
-            ],
-            "counting": columns.counting,
-        }
-
-    @classmethod
-    def parts(cls) -> Mapping[str, Part]:
-        """Return the questions that it answers."""
-        return {"settings": _settings}
-
-    @classmethod
-    def actions(cls) -> Mapping[str, Action]:
-        """Return the forms that it answers."""
-        return {
-            "give": _give,
-            "several": _give_several,
-            "guesses": _back_to_guesses,
-            "options": _set_options,
-            "ask_less": _ask_less,
-        }
+def state(project: Project) -> State:
+    """Return how many columns are quasi-identifiers and sensitive, or what is wrong."""
+    own = project.problems_at("columns")
+    if own:
+        return State("problem", own[0].message)
+    assert project.frame is not None
+    tables = project.tables
+    given = [role_in(tables, name) for name in project.frame.columns]
+    quasi, sensitive = given.count("quasi"), given.count("sensitive")
+    words = f"{counted(quasi, 'quasi-identifier')}, {sensitive} sensitive"
+    return State("done", words) if sensitive else State("attention", f"{words}; is nothing secret?")
 
 
-def _entry(entries: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+def context(project: Project, query: QueryParams) -> Mapping[str, Any]:
+    """Return every column with its role, guess and counts."""
+    columns, tables = columns_of(project), project.tables
+    guesses = {guess.name: guess for guess in project.suggestion.columns} if project.suggestion else {}
+    given = [role_in(tables, name) for name in columns.names]
+    entries = [_entry(tables, name) for name in columns.names]
+    cards: dict[str, list[dict[str, Any]]] = {role: [] for role in (*(one.name for one in roles()), "")}
+    for place, (name, role, entry) in enumerate(zip(columns.names, given, entries, strict=True)):
+        options = options_for(role) if role else ()
+        cards.setdefault(role, []).append(
+            {
+                "place": place,
+                "name": name,
+                "type": columns.type_of(place),
+                "facts": columns.facts(place),
+                "guess": guesses.get(name),
+                "options": bool(options),
+                "set": [key.replace("_", " ") for key in options if key in entry],
+                "problems": project.problems_at(dotted("columns", name)),
+            }
+        )
+    quasi = [place for place, role in enumerate(given) if role == "quasi"]
+    whose = [place for place, role in enumerate(given) if role == "person" and "group" not in entries[place]]
+    names = [columns.names[place] for place in quasi]
+    return {
+        "roles": roles(),
+        "cards": cards,
+        "rows": columns.rows,
+        "columns": columns.names,
+        "quasi": names,
+        "whose": bool(whose),
+        "unique": columns.unique_rows(quasi, whose),
+        "sets": _identifying(project, names),
+        "problems": [
+            one
+            for one in project.problems
+            if one.path.startswith(("columns", "privacy", "data.other_columns"))
+        ],
+        "counting": columns.counting,
+    }
+
+
+def _entry(tables: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     """Return what a policy says about a column besides its role."""
-    entry = entries.get(name)
+    entry = tables.get("columns", {}).get(name)
     return entry if isinstance(entry, Mapping) else {}
 
 
 def _settings(project: Project, query: QueryParams) -> Response:
     """Return the form with the other settings of a column."""
-    from shoal.apps.studio.form_fields import fields_of
-    from shoal.apps.studio.roles.changes import options_for, role_in
-    from shoal.policy.sections import Column
-
     columns, place = _named(project, query)
     name, tables = columns.names[place], project.tables
-    entry = tables.get("columns", {}).get(name)
     options = options_for(role_in(tables, name))
-    fields = fields_of(Column, entry if isinstance(entry, Mapping) else {}, used={"weight": 1})
+    fields = fields_of(Column, _entry(tables, name), used={"weight": 1})
     return rendered("roles_settings.html", place=place, fields=[one for one in fields if one.name in options])
 
 
-def _path(name: str) -> str:
-    from shoal.policy.problems import dotted
-
-    return dotted("columns", name)
-
-
 def _named(project: Project, form: FormData | QueryParams) -> tuple[Columns, int]:
-    """Return the column that a form is about; names may be anything, so forms use positions."""
-    from shoal.apps.studio.data.columns import columns_of
-
+    """Return the column that a form is about."""
     columns = columns_of(project)
-    text = str(form.get("column", ""))
-    if not text.isdecimal() or int(text) >= len(columns.names):
+    place = pick(form, "column", range(len(columns.names)))
+    if place is None:
         raise DataError("there is no such column any more")
-    return columns, int(text)
+    return columns, place
 
 
 def _role(form: FormData) -> str:
-    from shoal.apps.studio.roles.changes import roles
-
-    role = str(form.get("role", ""))
+    role = read_field(form, "role")
     check_known("role", role, [one.name for one in roles()])
     return role
 
@@ -176,11 +125,8 @@ def _give(project: Project, form: FormData) -> None:
 
 def _give_several(project: Project, form: FormData) -> None:
     """Give all columns a role whose name contains a text."""
-    from shoal.apps.studio.data.columns import columns_of
-    from shoal.apps.studio.roles.changes import matching
-
     columns = columns_of(project)
-    places = matching(columns.names, str(form.get("find", "")))
+    places = matching(columns.names, read_field(form, "find"))
     if not places:
         raise DataError("no column has such a name")
     _given(project, columns, dict.fromkeys(places, _role(form)))
@@ -188,40 +134,28 @@ def _give_several(project: Project, form: FormData) -> None:
 
 def _given(project: Project, columns: Columns, wanted: Mapping[int, str]) -> None:
     """Give columns roles, as one step."""
-    from shoal.apps.studio.roles.changes import give_role, role_in
-
     kept = project.store.setdefault("roles", {})
     proposals = {
         place: _proposal(project, columns, place) for place, role in wanted.items() if role == "quasi"
     }
-
-    def change(tables: Tables) -> None:
-        for place, role in wanted.items():
-            name = columns.names[place]
-            if role_in(tables, name) != role or name not in tables.get("columns", {}):
-                removed = give_role(
-                    tables, name, role, proposals.get(place), kept.get(name, {}), project.base
-                )
-                kept[name] = {**kept.get(name, {}), **removed}
-
+    label = f"roles of {counted(len(wanted), 'column')}"
     if len(wanted) == 1:
         ((place, role),) = wanted.items()
         label = f"{printable(columns.names[place])[:40]}: {role}"
-    else:
-        label = f"roles of {counted(len(wanted), 'column')}"
-    project.edit(label, change)
+    with project.edit(label) as tables:
+        for place, role in wanted.items():
+            name = columns.names[place]
+            if role_in(tables, name) != role or name not in tables.get("columns", {}):
+                former = kept.get(name, {})
+                removed = give_role(tables, name, role, proposals.get(place), former, project.base)
+                kept[name] = {**former, **removed}
 
 
 def _proposal(project: Project, columns: Columns, place: int) -> Any:
     """Return the hierarchy that Shoal proposes for a column."""
-    from shoal.policy.suggestions.guess import suggested_hierarchy
-
     name = columns.names[place]
-    guess = (
-        next((one for one in project.suggestion.columns if one.name == name), None)
-        if project.suggestion
-        else None
-    )
+    guesses = project.suggestion.columns if project.suggestion else ()
+    guess = next((one for one in guesses if one.name == name), None)
     if guess is not None and guess.hierarchy is not None:
         return guess.hierarchy
     try:
@@ -233,15 +167,11 @@ def _proposal(project: Project, columns: Columns, place: int) -> Any:
 
 def _back_to_guesses(project: Project, form: FormData) -> None:
     """Give every column, or one, the role that Shoal guessed."""
-    from shoal.apps.studio.data.columns import columns_of
-    from shoal.apps.studio.roles.changes import role_in
-
     if project.suggestion is None:
         return
-    columns = columns_of(project)
+    columns, tables = columns_of(project), project.tables
     only = _named(project, form)[1] if "column" in form else None
     guessed = {guess.name: guess.role for guess in project.suggestion.columns}
-    tables = project.tables
     wanted = {
         place: guessed[name]
         for place, name in enumerate(columns.names)
@@ -253,35 +183,22 @@ def _back_to_guesses(project: Project, form: FormData) -> None:
 
 def _set_options(project: Project, form: FormData) -> None:
     """Take the other settings of a column."""
-    from shoal.apps.studio.form_fields import taken
-    from shoal.apps.studio.roles.changes import options_for, role_in
-    from shoal.policy.sections import Column
-
     columns, place = _named(project, form)
     name = columns.names[place]
-
-    def change(tables: Tables) -> None:
-        options = options_for(role_in(tables, name))
-        given = taken(Column, {key: form[key] for key in options if key in form}, _path(name))
-        entry = tables.get("columns", {}).get(name)
-        entry = dict(entry) if isinstance(entry, Mapping) else {"role": role_in(tables, name)}
-        for key in options:
-            if key in form:
-                entry.pop(key, None)
-        tables.setdefault("columns", {})[name] = {**entry, **given}
-
-    project.edit(f"settings of {printable(name)[:40]}", change)
+    with project.edit(f"settings of {printable(name)[:40]}") as tables:
+        role = role_in(tables, name)
+        sent = {key: form[key] for key in options_for(role) if key in form}
+        entry = {key: value for key, value in _entry(tables, name).items() if key not in sent}
+        given = taken(Column, sent, dotted("columns", name))
+        tables.setdefault("columns", {})[name] = {"role": role, **entry, **given}
 
 
 def _ask_less(project: Project, form: FormData) -> None:
     """Take a requirement out of the policy that is about sensitive columns, if there are none."""
     _, _, rest = str(form.get("path", "")).partition(".")
     key = rest.partition(".")[0]
-
-    def change(tables: Tables) -> None:
+    with project.edit(f"without {printable(key)}") as tables:
         tables.get("privacy", {}).pop(key, None)
-
-    project.edit(f"without {printable(key)}", change)
 
 
 # --- small sets of columns --------------------------------------------------------------------------------
@@ -317,13 +234,19 @@ def _identifying(project: Project, quasi: Sequence[str]) -> Mapping[str, Any] | 
 
 
 def _counted(frame: Frame, quasi: Sequence[str]) -> Mapping[str, Any]:
-    from polars.exceptions import PolarsError
-
-    from shoal.policy.suggestions.column_uniqueness import identifying_sets, minimal_sets
-
     try:
         sets, rows = identifying_sets(frame.data, list(quasi))
         minimal = minimal_sets(frame.data, list(quasi))
     except (DataError, PolarsError):  # a type whose values cannot be counted
         return {"sets": (), "rows": 0}
     return {"sets": sets, "rows": rows, "minimal": minimal}
+
+
+PARTS = {"settings": _settings}
+ACTIONS: Mapping[str, Action] = {
+    "give": _give,
+    "several": _give_several,
+    "guesses": _back_to_guesses,
+    "options": _set_options,
+    "ask_less": _ask_less,
+}
