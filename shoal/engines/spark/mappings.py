@@ -27,7 +27,6 @@ from shoal.engines.spark.driver_tables import Counted, empty_codes
 from shoal.engines.spark.session import translated
 from shoal.engines.spark.tasks import codes_of, pieces, without_values
 from shoal.judging.measures import MEASURES, CellMeasure
-from shoal.judging.models.k_anonymity import KAnonymity
 from shoal.judging.models.model import GroupModel
 from shoal.judging.models.requirements import Requirements
 from shoal.methods.full_domain.mapping_judge import Check, Floor, Judge
@@ -84,9 +83,8 @@ class Combinations:
     ) -> None:
         """`frame` has the columns c0, .., and s0, .. if models need them, and `many`; the driver holds `most` rows."""
         self.session, self.frame, self.table, self.most = session, frame, table, most
-        others = tuple(m for m in requirements.group_models if not isinstance(m, KAnonymity))
         cells = isinstance(MEASURES[requirements.measure](), CellMeasure)
-        self.rules = Rules(requirements.k, others, table.sensitive, table.totals, cells)
+        self.rules = Rules(requirements.k, requirements.beyond_k, table.sensitive, table.totals, cells)
         self.quasi = [f"l{j}" for j in range(len(table.attributes))]
         self.secrets = [name for name in frame.columns if name[0] == "s"]
         with translated("counting combinations"):

@@ -17,7 +17,6 @@ from shoal.judging.attacks.attack_base import Attack, Exposure, Options, Setting
 from shoal.judging.attacks.possible_releases import arrangements, outcomes, shown
 from shoal.judging.linking.evidence import Evidence
 from shoal.judging.models import Model
-from shoal.judging.models.probabilistic_k import CandidateDiversity
 from shoal.judging.models.requirements import Requirements
 from shoal.judging.models.threats import INFERENCE, Threat
 from shoal.methods import Method
@@ -146,9 +145,9 @@ class Minimality(Attack):
         """Return how likely a value may be: as the policy says, and 1/l where l is about candidates."""
         assert self.requirements is not None
         own = [
-            1 / model.l
+            model.belief_of_choice
             for model in self.requirements.models
-            if isinstance(model, CandidateDiversity) and model.column == column
+            if getattr(model, "column", None) == column
         ]
         given = self.thresholds[column] if column < len(self.thresholds) else self.threshold
         return min([given, *own])

@@ -10,7 +10,7 @@ import numpy as np
 
 from shoal.errors import PolicyError, Problem, did_you_mean
 from shoal.judging.models.keys import Bounds, Key
-from shoal.judging.models.model import STEP, SensitiveModel, evened, one_class
+from shoal.judging.models.model import STEP, SensitiveModel, Spreading, evened, one_class
 from shoal.support.arrays import BoolVector, FloatVector
 from shoal.support.wording import counted, number
 
@@ -89,6 +89,11 @@ class AlphaK(SensitiveModel):
         if self.values:
             return 1
         return int(np.ceil(1 / self.alpha - 1e-9))
+
+    @property
+    def spread(self) -> Spreading:
+        """Shares of at most alpha."""
+        return Spreading(int(np.ceil(1 / self.alpha - 1e-9)), self.column, self.column_name)
 
     def infeasible(self, table: CodedTable, suppressible: int = 0) -> str | None:
         """The whole table as one class, without the suppressible rows of frequent values, is the best release."""

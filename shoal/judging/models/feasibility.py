@@ -9,7 +9,6 @@ import numpy as np
 from shoal.coding import Attribute, CodedTable
 from shoal.coding.groups import Groups
 from shoal.judging.models.extended_p import ExtendedPSensitive
-from shoal.judging.models.k_anonymity import KAnonymity
 from shoal.judging.models.p_sensitive import PSensitive
 from shoal.judging.models.requirements import Requirements
 from shoal.support.arrays import BoolVector, LongVector
@@ -140,9 +139,7 @@ def all_in_one(table: CodedTable, requirements: Requirements, classes: int | Non
     """Say that a requirement other than k left a single class where k alone would allow several."""
     if classes != 1 or requirements.only_k or table.people < 2 * max(requirements.k, 2):
         return []
-    asked = " and ".join(
-        model.title for model in requirements.group_models if not isinstance(model, KAnonymity)
-    )
+    asked = " and ".join(model.title for model in requirements.beyond_k)
     explain = either(command="`shoal explain`", python="`shoal.explain`")
     return [
         f"all {table.rows:,} rows form one class, so each quasi-identifier shows a single value: {asked} allowed no "

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from shoal.release.published import Published
     from shoal.release.verdict import Verdict
 
-RELOCATION = Key("relocation", "how many cells may be false, and how visible relocated rows may be")
 LEAST_BUDGET = 0.01
 """A relaxed budget is raised to at least this."""
 
@@ -38,20 +37,28 @@ CELLS_AT_ONCE = 1 << 22
 """How many comparisons of rows with classes are in memory at a time."""
 
 
+class FalseCellLimit(Model):
+    """A rule about false cells, which a release of true cells satisfies. Judging it takes the original and the owner
+    of each row."""
+
+    key: ClassVar[Key] = Key(
+        "relocation", "how many cells may be false, and how visible relocated rows may be"
+    )
+    threat: ClassVar[Threat] = SINGLING_OUT
+    needs_original: ClassVar[bool] = True
+
+
 @dataclass(frozen=True, kw_only=True)
-class HybridK(Model):
+class HybridK(FalseCellLimit):
     """Every class has at least k rows, and at most a share of all quasi-identifier cells is false."""
 
     name: ClassVar[str] = "hybrid-k"
-    threat: ClassVar[Threat] = SINGLING_OUT
     summary: ClassVar[str] = (
         "at most the stated share of quasi-identifier cells is false: they do not hold their owner's value"
     )
-    key: ClassVar[Key] = RELOCATION
     rules: ClassVar[Mapping[str, Mapping[str, Any]]] = {"budget": {}}
     usual: ClassVar[Any] = 0.01
     higher_is_safer: ClassVar[bool] = False
-    needs_original: ClassVar[bool] = True
 
     k: Annotated[int, Bounds(ge=1)] = 1
     """Smallest allowed class; 1 leaves that to another model."""
@@ -96,21 +103,18 @@ class HybridK(Model):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AlphaHybrid(Model):
+class AlphaHybrid(FalseCellLimit):
     """A test does not reject that the class sizes come from the true distribution: Pearson's chi-squared test, or the
     same statistic against all possible or drawn tables, which does not need large groups."""
 
     name: ClassVar[str] = "alpha-hybrid"
-    threat: ClassVar[Threat] = SINGLING_OUT
     summary: ClassVar[str] = (
         "an adversary who knows the true distribution cannot tell the sizes of the classes from random ones"
     )
-    key: ClassVar[Key] = RELOCATION
     rules: ClassVar[Mapping[str, Mapping[str, Any]]] = {"alpha": {}, "exact": {"exact": True}}
     usual: ClassVar[Any] = 0.05
     about: ClassVar[str] = "knows-distribution"
     weakest: ClassVar[bool] = True
-    needs_original: ClassVar[bool] = True
 
     alpha: Annotated[float, Bounds(gt=0, lt=1)]
     """Significance level of the test."""
@@ -325,3 +329,15 @@ def false_shares(models: Iterable[Model]) -> list[float]:
 def size_test_levels(models: Iterable[Model]) -> list[float]:
     """Return the levels of significance at which a policy wants the sizes of classes tested."""
     return [model.alpha for model in models if isinstance(model, AlphaHybrid)]
+
+
+def exact_tests(models: Iterable[Model]) -> list[AlphaHybrid]:
+    """Return the tests of the sizes of classes that compare with tables."""
+    return [model for model in models if isinstance(model, AlphaHybrid) and model.exact]
+
+
+def without_false_cells(models: Iterable[Model]) -> tuple[Model, ...]:
+    """Return what the models ask for besides false cells: all others, and the k of hybrid k-anonymity."""
+    models = tuple(models)
+    sizes = (KAnonymity(k=model.k) for model in models if isinstance(model, HybridK) and model.k > 1)
+    return (*(model for model in models if not isinstance(model, FalseCellLimit)), *sizes)

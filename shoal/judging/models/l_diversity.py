@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import numpy as np
 
 from shoal.judging.models.keys import Bounds, Key
-from shoal.judging.models.model import SensitiveModel, evened, one_class
+from shoal.judging.models.model import SensitiveModel, Spreading, evened, one_class
 from shoal.support.arrays import BoolVector, FloatVector
 from shoal.support.wording import number
 
@@ -47,6 +47,11 @@ class Diversity(SensitiveModel):
     @abstractmethod
     def values_needed(self) -> int:
         """The smallest number of values in a class."""
+
+    @property
+    def spread(self) -> Spreading:
+        """As many values as a class needs."""
+        return Spreading(self.values_needed, self.column, self.column_name)
 
     @property
     def title(self) -> str:
@@ -214,6 +219,11 @@ class RecursiveDiversity(Diversity):
     def values_needed(self) -> int:
         """With fewer than l values there is no rest."""
         return self.l
+
+    @property
+    def spread(self) -> Spreading:
+        """With m values in equal numbers, r1 < c (r_l + ..) is 1 < c (m - l + 1)."""
+        return Spreading(self.l + int(1 / self.c + 1e-9), self.column, self.column_name)
 
     @property
     def title(self) -> str:

@@ -142,6 +142,11 @@ class Model(ABC):
         """The largest probability of a sensitive value that it lets an adversary reach; 1: any."""
         return 1.0
 
+    @property
+    def belief_of_choice(self) -> float:
+        """The same if the adversary also learns from which release the method chose; 1: any."""
+        return 1.0
+
     def meaning(self, *, several: bool, followed: bool) -> str:
         """Say in one line what it guarantees, where people have several rows, and where their rows can be followed."""
         words = (followed and self.summary_of_followed) or (several and self.summary_of_people)
@@ -194,6 +199,15 @@ class Model(ABC):
         return None
 
 
+@dataclass(frozen=True)
+class Spreading:
+    """In every group, no value of a sensitive column may have more than 1/l of the rows."""
+
+    l: int  # noqa: E741
+    column: int
+    column_name: str
+
+
 class GroupModel(Model):
     """A model that holds if every class by itself satisfies a rule. An empty group satisfies none."""
 
@@ -216,6 +230,11 @@ class GroupModel(Model):
     def by_classes(self) -> GroupModel | None:
         """The model itself."""
         return self
+
+    @property
+    def spread(self) -> Spreading | None:
+        """Sensitive values in equal numbers that satisfy it; None if it is not known how many it takes."""
+        return None
 
     @property
     def required(self) -> float:

@@ -9,7 +9,7 @@ import numpy as np
 
 from shoal.judging.models.keys import Bounds, Key
 from shoal.judging.models.l_diversity import one_less
-from shoal.judging.models.model import GroupModel
+from shoal.judging.models.model import GroupModel, Spreading
 from shoal.support.arrays import BoolVector, FloatVector
 
 if TYPE_CHECKING:
@@ -57,6 +57,11 @@ class PSensitive(GroupModel):
     def values_needed(self) -> int:
         """Return p."""
         return self.p
+
+    @property
+    def spread(self) -> Spreading | None:
+        """Any p values of one column."""
+        return None if self.column is None else Spreading(self.p, self.column, self.column_name)
 
     def reached(self, groups: Groups) -> FloatVector:
         """Return the number of distinct values of each group, in the column with the fewest."""

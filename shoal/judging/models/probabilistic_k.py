@@ -181,6 +181,11 @@ class CandidateDiversity(Model):
         return plain(float(self.l))
 
     @property
+    def belief_of_choice(self) -> float:
+        """A value of one in l candidates."""
+        return 1 / self.l
+
+    @property
     def by_classes(self) -> GroupModel:
         """Classes that satisfy what the policy asks for are enough: l values, or no value with more than 1/l."""
         place: dict[str, Any] = {"column": self.column, "column_name": self.column_name}

@@ -66,6 +66,11 @@ class Requirements:
         """The number of people of a class is the only requirement."""
         return all(isinstance(rule, KAnonymity) for rule in (m.by_classes for m in self.models))
 
+    @property
+    def beyond_k(self) -> tuple[GroupModel, ...]:
+        """The rules over single classes that are not only about their size."""
+        return tuple(rule for rule in self.group_models if not isinstance(rule, KAnonymity))
+
     def plain_k(self, table: CodedTable) -> bool:
         """Class size is the only requirement, so a method may use a faster way than `satisfied`. Not if some people
         have several rows: the size of a class is then not its number of rows.

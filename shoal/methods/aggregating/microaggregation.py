@@ -13,7 +13,6 @@ from shoal.errors import LimitError, PolicyError, Problem, did_you_mean
 from shoal.judging.models.delta_presence import presence_models
 from shoal.judging.models.hybrid_k import false_shares, size_test_levels
 from shoal.judging.models.requirements import Requirements
-from shoal.judging.models.risk_limits import HighestRisk
 from shoal.methods.aggregating.coordinates import Coordinates, coordinates, is_number, known
 from shoal.methods.clustering.cluster_classes import blocked, checked, numbered
 from shoal.methods.clustering.clusters import collapse
@@ -117,7 +116,7 @@ class Microaggregation(Falsifying):
         O(rows^2 / k x columns) by MDAV, O(rows x (k + log rows)) along a line.
         """
         rules = group_rules(requirements)
-        k = max([rules.k, *(model.size for model in rules.models if isinstance(model, HighestRisk))])
+        k = rules.k
         kept, dropped = blocked(table, rules)
         placed = coordinates(table)
         group_of = np.full(table.rows, -1, np.int32)

@@ -11,8 +11,8 @@ import numpy as np
 from shoal.coding import CodedTable
 from shoal.errors import Problem, ShoalBug
 from shoal.judging.linking.consistency import Consistency, People
-from shoal.judging.models.hybrid_k import AlphaHybrid, HybridK
-from shoal.judging.models.k_anonymity import KAnonymity
+from shoal.judging.models.hybrid_k import FalseCellLimit
+from shoal.judging.models.k_anonymity import K
 from shoal.judging.models.k_type import KType
 from shoal.judging.models.requirements import Requirements
 from shoal.methods.blocks import of_size
@@ -62,9 +62,9 @@ class OwnCells(Method):
                 message = f"{self.name} gives {given}, but the policy asks for {model.name}"
                 others = [name for name, kind in METHODS.items() if isinstance(model, kind.shows.notions)]
                 hint = f"take {', '.join(others)} or {classes}"
-            elif isinstance(model, HybridK | AlphaHybrid):
+            elif isinstance(model, FalseCellLimit):
                 continue  # there are no false cells
-            elif isinstance(model, KAnonymity):
+            elif model.key is K:
                 message = f"{self.name} generalizes each row separately, so its releases are not k-anonymous"
                 hint = f"ask for {setting('privacy.notion', self.shows.notions[-1].name)}, or take {classes}"
             else:

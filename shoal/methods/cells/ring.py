@@ -12,20 +12,21 @@ import numpy as np
 
 from shoal.coding import CodedTable
 from shoal.errors import PolicyError, Problem, did_you_mean
-from shoal.judging.models.hybrid_k import AlphaHybrid, HybridK
-from shoal.judging.models.k_anonymity import KAnonymity
+from shoal.judging.models.hybrid_k import FalseCellLimit
+from shoal.judging.models.k_anonymity import K, KAnonymity
 from shoal.judging.models.k_type import KType
-from shoal.judging.models.l_diversity import DistinctDiversity, ProbabilisticDiversity
-from shoal.judging.models.probabilistic_k import CandidateDiversity
+from shoal.judging.models.l_diversity import ProbabilisticDiversity
+from shoal.judging.models.model import Spreading
+from shoal.judging.models.probabilistic_k import CandidateDiversity, ProbabilisticK
 from shoal.judging.models.requirements import Requirements
 from shoal.methods.blocks import fitting
 from shoal.methods.loss_tables import cell_measure
 from shoal.methods.method import Abilities, Method, Parts, Shows
 from shoal.methods.partitioning.diverse import (
-    Spreading,
     all_different,
     even,
     merged_until_satisfied,
+    spread_asked,
     spread_out,
 )
 from shoal.methods.partitioning.partition import (
@@ -80,7 +81,7 @@ class Ring(Method):
     parts: ClassVar[Parts | str] = (
         "attacks rerun it on the whole table, and would not find the cells that parts show"
     )
-    shows: ClassVar[Shows] = Shows(notions=(KType,))
+    shows: ClassVar[Shows] = Shows(notions=(KType, CandidateDiversity))
 
     partition: str = "lexicographic"
     """What splits the table into groups: ``lexicographic`` as in the paper, another method (``hilbert``,
@@ -115,12 +116,12 @@ class Ring(Method):
         """Return the requirements that are about classes: the cells of a ring form none."""
         problems = []
         for model in requirements.models:
-            if isinstance(model, KType | CandidateDiversity | HybridK | AlphaHybrid):
+            if isinstance(model, (*self.shows.notions, FalseCellLimit)):
                 continue  # there are no false cells
-            if isinstance(model, KAnonymity):
+            if model.key is K:
                 message = "ring generalizes each row separately, so its releases have no equivalence classes of k rows"
                 hint = f"ask for {setting('privacy.notion', 'probabilistic-k')}, or take lexicographic"
-            elif isinstance(model, DistinctDiversity | ProbabilisticDiversity):
+            elif CandidateDiversity.instead_of(model, (ProbabilisticK(k=2),), {}) is not None:
                 message = f"{model.name} is about equivalence classes, and ring makes none"
                 asked = f"k and {setting('privacy.notion', 'probabilistic-k')}"
                 hint = f"with {asked} it is about candidates; or take lexicographic"
@@ -156,8 +157,7 @@ class Ring(Method):
         quasi-identifiers alone, unless sensitive values have to be spread.
         """
         run.progress("partition", 0.0)
-        about_values = any(isinstance(model, CandidateDiversity) for model in requirements.models)
-        if spread is None and not about_values:
+        if spread is None and not requirements.beyond_k:
             partition = self._partitioned(table, k, requirements, run)
             widths = np.full(len(partition.sizes), k, np.int64)
             return self._ordered(table, partition, widths, requirements.measure), widths
@@ -346,12 +346,4 @@ def _batches(work: LongVector) -> Iterator[tuple[int, int]]:
 def asked_of(requirements: Requirements) -> tuple[int, Spreading | None]:
     """Return k, and the sensitive column to spread if there is one."""
     # Every cell covers k rows, and every person has k cells: all notions of k follow.
-    k = max((model.k for model in requirements.models if isinstance(model, KType)), default=1)
-    spreads = [
-        Spreading(int(np.ceil(model.l - 1e-9)), model.column, model.column_name)
-        for model in requirements.models
-        if isinstance(model, CandidateDiversity)
-    ]
-    if len({spread.column for spread in spreads}) > 1:
-        return k, None
-    return k, max(spreads, key=lambda spread: spread.l, default=None)
+    return requirements.k, spread_asked(requirements)

@@ -10,7 +10,6 @@ import numpy as np
 from shoal.coding import CodedTable
 from shoal.coding.groups import Groups, Histograms, group
 from shoal.judging.measures.measure import ClassMeasure
-from shoal.judging.models.k_anonymity import KAnonymity
 from shoal.judging.models.overall import Seen
 from shoal.judging.models.requirements import Requirements
 from shoal.methods.full_domain.objective import objective
@@ -74,9 +73,7 @@ class Judge:
         """How many people there are, if some have several rows; else 0: every row is a person of its own."""
         self.units, self.unit_totals = [unit.count for unit in table.units], table.unit_totals
         # Rows are counted in any case, which is enough for k if each is a person of its own.
-        self.others = tuple(
-            m for m in requirements.group_models if self.people or not isinstance(m, KAnonymity)
-        )
+        self.others = requirements.group_models if self.people else requirements.beyond_k
         self.rules = requirements.overall(table)
         """Rules over all groups together."""
         self.by_groups = bool(self.others) or bool(self.people and self.rules)

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from math import ceil, floor
+from dataclasses import replace
 
 import numpy as np
 
 from shoal.coding import CodedTable
 from shoal.errors import LimitError
-from shoal.judging.models.alpha_k import AlphaK
-from shoal.judging.models.k_anonymity import KAnonymity
-from shoal.judging.models.l_diversity import Diversity, RecursiveDiversity
-from shoal.judging.models.model import GroupModel, SensitiveModel
-from shoal.judging.models.p_sensitive import PSensitive
+from shoal.judging.models.model import SensitiveModel, Spreading
 from shoal.judging.models.requirements import Requirements
 from shoal.methods.partitioning.partition import Partition, by_domain, sorted_codes
 from shoal.support.arrays import BoolVector, IntVector, LongVector
@@ -22,42 +17,14 @@ LEFT_OVER = 8
 """Runs of rows that are cut off to make a size even have at least this many times k rows."""
 
 
-@dataclass(frozen=True)
-class Spreading:
-    """In every group, no value of a sensitive column may have more than 1/l of the rows."""
-
-    l: int  # noqa: E741
-    column: int
-    column_name: str
-
-
 def spread_asked(requirements: Requirements) -> Spreading | None:
     """Return a spread that satisfies all models other than k, or None if no such spread is known."""
-    found: list[Spreading] = []
-    for model in requirements.group_models:
-        if isinstance(model, KAnonymity):
-            continue
-        needed = _needed(model)
-        if needed is None or not isinstance(model, SensitiveModel):
-            return None
-        found.append(Spreading(needed, model.column, model.column_name))
-    if not found or len({spread.column for spread in found}) > 1:
+    # p-sensitivity limits no share of a value: groups are merged until they have p values.
+    rules = requirements.beyond_k
+    found = [rule.spread for rule in rules if isinstance(rule, SensitiveModel) and rule.spread is not None]
+    if len(found) < len(rules) or len({spread.column for spread in found}) > 1:
         return None
-    return max(found, key=lambda spread: spread.l)
-
-
-def _needed(model: GroupModel) -> int | None:
-    """How many equally frequent values satisfy a model."""
-    if isinstance(model, RecursiveDiversity):
-        # r1 < c (r_l + ..): with m equal counts, 1 < c (m - l + 1).
-        return model.l + floor(1 / model.c + 1e-9)
-    if isinstance(model, Diversity):
-        return ceil(model.required - 1e-9)
-    if isinstance(model, PSensitive):
-        return model.p
-    if isinstance(model, AlphaK):
-        return ceil(1 / model.alpha - 1e-9)
-    return None
+    return max(found, key=lambda spread: spread.l, default=None)
 
 
 def spread_out(

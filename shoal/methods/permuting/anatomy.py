@@ -10,10 +10,8 @@ import numpy as np
 
 from shoal.coding import CodedTable
 from shoal.errors import LimitError, Problem
-from shoal.judging.models.alpha_k import AlphaK
 from shoal.judging.models.k_anonymity import KAnonymity
-from shoal.judging.models.l_diversity import Diversity
-from shoal.judging.models.p_sensitive import PSensitive
+from shoal.judging.models.model import Spreading
 from shoal.judging.models.requirements import Requirements
 from shoal.methods import METHODS
 from shoal.methods.blocks import fitting
@@ -76,7 +74,7 @@ class Anatomy(Permuting):
         problems = super().unsuited(requirements, sensitive)
         if self.partitioner != OWN:
             return problems
-        names = sorted({name for _, name, _ in _wanted(requirements)})
+        names = sorted({spread.column_name for spread in _wanted(requirements)})
         instead = f"choose {setting('method.partitioner', METHODS.default)}"
         if not names:
             message = "anatomy assigns rows to buckets by l, and the policy has no l"
@@ -123,7 +121,7 @@ class Anatomy(Permuting):
         bucket. Which row of a value goes to which bucket is random.
         """
         wanted = _wanted(requirements)
-        column, l = wanted[0][0], max(self.k, *(needed for _, _, needed in wanted))  # noqa: E741
+        column, l = wanted[0].column, max(self.k, *(spread.l for spread in wanted))  # noqa: E741
         codes = table.secrets.wide[:, column]
         counts = table.sensitive_counts[column]
         if int(counts.max(initial=0)) * l > table.rows:
@@ -140,9 +138,9 @@ class Anatomy(Permuting):
     ) -> None:
         """Fail at once if different values in one column do not satisfy all requirements."""
         groups = table.grouped(bucket_of, buckets)
-        for model in requirements.group_models:
-            # `refuse_k` has checked k-anonymity, which does not depend on the buckets.
-            if not isinstance(model, KAnonymity) and not model.satisfied(groups).all():
+        # `refuse_k` has checked k-anonymity, which does not depend on the buckets.
+        for model in requirements.beyond_k:
+            if not model.satisfied(groups).all():
                 message = f"buckets of different values do not satisfy {model.title}"
                 raise LimitError(message, self._by_partitioner(table, requirements))
 
@@ -160,17 +158,9 @@ def _sensitive_as_one(shown_from: IntMatrix, quasi: int) -> IntMatrix:
     return shown_from
 
 
-def _wanted(requirements: Requirements) -> list[tuple[int, str, int]]:
-    """Return the sensitive columns whose values must differ in a bucket, with their names and how many values."""
-    wanted: list[tuple[int, str, int]] = []
-    for rule in requirements.group_models:
-        if isinstance(rule, Diversity):
-            wanted.append((rule.column, rule.column_name, rule.values_needed))
-        elif isinstance(rule, AlphaK):
-            wanted.append((rule.column, rule.column_name, int(np.ceil(1 / rule.alpha - 1e-9))))
-        elif isinstance(rule, PSensitive) and rule.column is not None:
-            wanted.append((rule.column, rule.column_name, rule.p))
-    return wanted
+def _wanted(requirements: Requirements) -> list[Spreading]:
+    """Return the sensitive columns of which the values in a bucket must differ, and how many values."""
+    return [rule.spread for rule in requirements.group_models if rule.spread is not None]
 
 
 def _uneven(table: CodedTable, column: int, l: int) -> str:  # noqa: E741

@@ -11,8 +11,8 @@ import numpy as np
 from shoal.coding import CodedTable
 from shoal.errors import InfeasibleError, LimitError, PolicyError, Problem, did_you_mean
 from shoal.judging.models.delta_presence import presence_models
-from shoal.judging.models.hybrid_k import AlphaHybrid, HybridK
-from shoal.judging.models.k_anonymity import KAnonymity
+from shoal.judging.models.hybrid_k import FalseCellLimit
+from shoal.judging.models.k_anonymity import K, KAnonymity
 from shoal.judging.models.k_type import KType
 from shoal.judging.models.model import Model
 from shoal.judging.models.requirements import Requirements
@@ -72,7 +72,7 @@ class Permuting(Method):
                 )
                 hint = f"remove k and what needs it, or take {METHODS.default}"
                 problems.append(Problem("method.name", message, hint))
-            elif isinstance(model, HybridK | AlphaHybrid):
+            elif isinstance(model, FalseCellLimit):
                 message = f"{self.name} shuffles quasi-identifiers, so many cells are not their owner's"
                 problems.append(Problem("privacy.relocation", message, "remove it, or take another method"))
         return problems
@@ -112,7 +112,7 @@ class Permuting(Method):
         """Refuse k before the work if exact quasi-identifiers do not satisfy it. O(rows)."""
         from shoal.kernels.grouping import distinct
 
-        asked = [int(m.k) for m in requirements.models if isinstance(m, KAnonymity | KType)]
+        asked = [int(model.required) for model in requirements.models if model.key is K]
         if not asked:
             return
         number, first = distinct(table.quasi.wide)

@@ -16,16 +16,15 @@ from shoal.errors import PolicyError, Problem, did_you_mean
 from shoal.judging.linking.evidence import Evidence
 from shoal.judging.measures import steering
 from shoal.judging.models.hybrid_k import (
-    AlphaHybrid,
-    HybridK,
+    exact_tests,
     expected,
     false_shares,
     size_test_levels,
     too_few,
+    without_false_cells,
 )
 from shoal.judging.models.k_anonymity import KAnonymity
 from shoal.judging.models.k_type import KType
-from shoal.judging.models.model import Model
 from shoal.judging.models.requirements import Requirements
 from shoal.methods.method import FalseCells, Method, Parts
 from shoal.release import Release
@@ -144,7 +143,7 @@ class Relocating(Falsifying):
         release = make(allowance)
         if allowance.alpha is None:
             return release
-        exact = [m for m in requirements.models if isinstance(m, AlphaHybrid) and m.exact]
+        exact = exact_tests(requirements.models)
         for level in (*STRICTER, None) if exact else ():
             evidence = Evidence.of_release(table, release)
             if all(model.verify(evidence).holds for model in exact):
@@ -201,9 +200,8 @@ def group_rules(requirements: Requirements, measure: str = "") -> Requirements:
 
     The budget of the method limits false cells; they are verified afterwards like everything else.
     """
-    rules: list[Model] = [m for m in requirements.models if not isinstance(m, HybridK | AlphaHybrid)]
-    rules += [KAnonymity(k=m.k) for m in requirements.models if isinstance(m, HybridK) and m.k > 1]
-    return replace(requirements, models=tuple(rules), measure=measure or requirements.measure)
+    rules = without_false_cells(requirements.models)
+    return replace(requirements, models=rules, measure=measure or requirements.measure)
 
 
 def critical(degrees: int, alpha: float) -> float:
