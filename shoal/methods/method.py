@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
+
+import numpy as np
 
 from shoal.coding import CodedTable
 from shoal.errors import PolicyError, Problem
 from shoal.judging.models import Model
 from shoal.judging.models.requirements import Requirements
-from shoal.release import Release
+from shoal.release import Release, ValueSets
 from shoal.release.layout import Shuffling
 from shoal.release.published import Published
+from shoal.support.arrays import IntMatrix, IntVector, LongVector
+from shoal.support.brief import Brief
 from shoal.support.run import Run
 from shoal.support.wording import either
 
@@ -87,6 +91,18 @@ class FalseCells:
     """It moves rows into classes of people with other values, and which rows and where to is a secret."""
     single_values: str = "as it is"
     """What a single value in a cell of a quasi-identifier is, in words."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Draws(Brief):
+    """Every release that a method may make of a table: it draws, for one group of rows after the other, which region
+    each row shows."""
+
+    low: IntMatrix
+    high: IntMatrix
+    sets: ValueSets | None
+    each: Sequence[Iterable[tuple[IntVector | LongVector, IntVector, float]]]
+    """Per group, the ways to do so: rows, their regions, and the probability."""
 
 
 CLASSES_OF_PARTS = "classes of disjoint parts are classes of the table, and every class is judged by itself"
@@ -193,6 +209,18 @@ class Method(ABC):
         Raises LimitError with a reason if it finds no release that satisfies the requirements; InfeasibleError only
         with a proof that there is none, whatever the method.
         """
+
+    def draws(self, table: CodedTable, requirements: Requirements, run: Run) -> Draws:
+        """Return every release that it may make of a table, and how likely each is. By default it draws nothing."""
+        made = self.anonymize(table, requirements, run)
+        rows: LongVector = np.flatnonzero(made.region_of >= 0)
+        return Draws(made.low, made.high, made.sets, [[(rows, made.region_of[rows], 1.0)]])
+
+    @property
+    def rebuilt_by(self) -> Mapping[str, Any]:
+        """The options by which an adversary who knows everyone's quasi-identifiers forms its groups again; none: only
+        sensitive values or draws tell."""
+        return {}
 
     def shuffled_together(self, table: CodedTable | Published) -> Shuffling:
         """Return which columns this method shuffles as a unit, for reading a release back from a file. An

@@ -13,7 +13,6 @@ import shoal
 from shoal.coding.column_plan import ColumnPlan
 from shoal.coding.encode import encode
 from shoal.errors import DataError, LimitError, PolicyError
-from shoal.judging.attacks import possible_releases
 from shoal.judging.attacks.minimality import Minimality
 from shoal.judging.attacks.possible_releases import arrangements, outcomes
 from shoal.judging.models.k_anonymity import KAnonymity
@@ -21,6 +20,7 @@ from shoal.judging.models.l_diversity import ProbabilisticDiversity
 from shoal.judging.models.probabilistic_k import CandidateDiversity, ProbabilisticK
 from shoal.judging.models.requirements import Requirements
 from shoal.methods import METHODS
+from shoal.methods.cells.ring import assignments
 from shoal.support.run import Run
 from tests.inputs.coded_tables import with_changes
 
@@ -166,7 +166,7 @@ def test_arrangements():
 
 def test_the_coins_of_rings_are_fair():
     """With two choices there are two assignments; with three, every pair has a third of the draws."""
-    drawn = possible_releases._drawn(4, 3)
+    drawn = dict(assignments(4, 3))
     assert sum(drawn.values()) == pytest.approx(1.0)
     for position in range(4):
         for owner in range(4):

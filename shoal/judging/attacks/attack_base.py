@@ -65,6 +65,11 @@ class Setting:
         return FalseCells() if self.method is None else self.method.false_cells
 
     @property
+    def rebuilt_by(self) -> Options:
+        """The options by which an adversary forms the groups of the method again; none if the method is not known."""
+        return {} if self.method is None else self.method.rebuilt_by
+
+    @property
     def relocated(self) -> bool:
         """Rows may have been relocated: the method does so, or the policy allows it, unless it is known that the
         release was made by a method that relocates none. Then an adversary may take every row for true.

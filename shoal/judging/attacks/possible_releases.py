@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -14,15 +13,10 @@ from shoal.errors import DataError
 from shoal.judging.linking.evidence import Evidence
 from shoal.judging.models.requirements import Requirements
 from shoal.methods import Method
-from shoal.methods.cells.ring import Ring, asked_of, drawn
-from shoal.methods.partitioning.partition import Partition
-from shoal.methods.partitioning.windows import Windows, windows
 from shoal.release import ValueSets
 from shoal.support.arrays import IntVector
 from shoal.support.run import Run
 
-DRAWS = 400_000
-"""How often the assignment of a ring with more than two choices is drawn to find how likely each is."""
 MOST_OUTCOMES = 100_000
 """Releases of one table that are compared at most."""
 
@@ -49,12 +43,26 @@ def outcomes(
     """Return every release that a method may make of a table, and how likely it is. A release is what its rows show, in
     no order: cells, and the label of the sensitive values.
     """
-    if isinstance(method, Ring):
-        return _of_rings(method, table, labels, requirements, run)
-    made = method.anonymize(table, requirements, run)
+    made = method.draws(table, requirements, run)
     cells = _cells(made.low, made.high, made.sets)
-    rows = np.flatnonzero(made.region_of >= 0)
-    return {_key(cells, made.region_of[rows], labels[rows]): 1.0}
+    found: dict[Key, float] = {(): 1.0}
+    for each in made.each:
+        ways: dict[Key, float] = {}
+        for rows, regions, likely in each:
+            key = _key(cells, regions, labels[rows])
+            ways[key] = ways.get(key, 0.0) + likely
+        found = {
+            (*before, *key): chance * likely
+            for before, chance in found.items()
+            for key, likely in ways.items()
+        }
+        if len(found) > MOST_OUTCOMES:
+            raise DataError("the rings can be assigned in too many ways to compare all releases")
+    merged: dict[Key, float] = {}
+    for key, chance in found.items():
+        ordered = tuple(sorted(key))
+        merged[ordered] = merged.get(ordered, 0.0) + chance
+    return merged
 
 
 def shown(evidence: Evidence, labels: IntVector, expected: dict[Key, float]) -> Key:
@@ -101,55 +109,3 @@ def _key(cells: list[Key], regions: IntVector, labels: IntVector) -> Key:
             (cells[region], label) for region, label in zip(regions.tolist(), labels.tolist(), strict=True)
         )
     )
-
-
-def _of_rings(
-    method: Ring, table: CodedTable, labels: IntVector, requirements: Requirements, run: Run
-) -> dict[Key, float]:
-    """Every way to assign the cells of the rings, each with its probability."""
-    k, spread = asked_of(requirements)
-    partition, widths = method.rings(table, k, spread, requirements, run)
-    made = windows(table, partition, widths, method.show)
-    cells = _cells(made.low, made.high, made.sets)
-    rows: list[dict[Key, float]] = []
-    for ring, (begin, end) in enumerate(zip(partition.starts[:-1], partition.starts[1:], strict=True)):
-        ways: dict[Key, float] = {}
-        for owners, likely in _ways(made, partition, ring, int(widths[ring])):
-            people = partition.order[begin:end][list(owners)]
-            key = _key(cells, made.region[begin:end], labels[people])
-            ways[key] = ways.get(key, 0.0) + likely
-        rows.append(ways)
-    found: dict[Key, float] = {(): 1.0}
-    for ways in rows:
-        found = {
-            (*before, *key): chance * likely
-            for before, chance in found.items()
-            for key, likely in ways.items()
-        }
-        if len(found) > MOST_OUTCOMES:
-            raise DataError("the rings can be assigned in too many ways to compare all releases")
-    merged: dict[Key, float] = {}
-    for key, chance in found.items():
-        ordered = tuple(sorted(key))
-        merged[ordered] = merged.get(ordered, 0.0) + chance
-    return merged
-
-
-def _ways(
-    made: Windows, partition: Partition, ring: int, width: int
-) -> Iterator[tuple[tuple[int, ...], float]]:
-    size = int(partition.sizes[ring])
-    if not made.varied[ring] or width >= size:
-        yield tuple(range(size)), 1.0
-    elif width == 2:  # The only two: everybody has their own cell, or that before.
-        yield tuple(range(size)), 0.5
-        yield tuple((at + 1) % size for at in range(size)), 0.5
-    else:
-        yield from _drawn(size, width).items()
-
-
-@cache
-def _drawn(size: int, width: int) -> dict[tuple[int, ...], float]:
-    """How often each assignment of a ring is drawn."""
-    owners = drawn(size, width, DRAWS, Run.start(1))
-    return {owner: many / DRAWS for owner, many in Counter(map(tuple, owners.tolist())).items()}

@@ -134,7 +134,7 @@ class RingAttack(Attack):
     @classmethod
     def inapplicable(cls, setting: Setting) -> str:
         """Only rings can be reconstructed, and only known owners tell whether a guess is right."""
-        if not isinstance(setting.method, Ring):
+        if not setting.rebuilt_by:
             return "the release was not made by the method ring"
         if setting.owners:
             return ""
@@ -143,10 +143,8 @@ class RingAttack(Attack):
     @classmethod
     def reads(cls, setting: Setting) -> Options:
         """Read how the method forms and orders its rings: an adversary knows that."""
-        if not isinstance(setting.method, Ring):
-            return {}
-        made = {} if setting.k is None else {"k": setting.k}
-        return {"partition": setting.method.partition, "order": setting.method.order, **made}
+        known = {} if setting.k is None or not setting.rebuilt_by else {"k": setting.k}
+        return {**setting.rebuilt_by, **known}
 
     def rerun(self, evidence: Evidence, run: Run) -> Rerun:
         """Form the rings again."""

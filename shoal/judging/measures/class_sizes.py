@@ -6,8 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from shoal.judging.linking.evidence import Evidence
-from shoal.judging.measures.measure import ClassMeasure, Measure
+from shoal.judging.measures.measure import ClassMeasure, SizeMeasure
 from shoal.support.arrays import LongVector
 
 
@@ -63,7 +62,7 @@ class AverageClass(ClassMeasure):
         return rows / (max(int((kept // max(k, 1)).sum()), 1) * max(k, 1))
 
 
-class NumberOfClasses(Measure):
+class NumberOfClasses(SizeMeasure):
     """How many classes there are. A search for many classes minimizes `avg`, which has the same optimum."""
 
     name: ClassVar[str] = "classes"
@@ -72,6 +71,6 @@ class NumberOfClasses(Measure):
     )
     lower_is_better: ClassVar[bool] = False
 
-    def value(self, evidence: Evidence) -> float:
-        """Count the classes, or the buckets."""
-        return float(len(evidence.published.part_sizes))
+    def of_sizes(self, sizes: LongVector, suppressed: int, k: int) -> float:
+        """Count them."""
+        return float(len(sizes))

@@ -188,18 +188,26 @@ class CellMeasure(Measure):
         return loss / share
 
 
-class ClassMeasure(Measure):
+class SizeMeasure(Measure):
     """A number that depends on the sizes of the classes alone, or on those of the buckets if columns were shuffled
-    within them; smaller is better.
+    within them.
     """
-
-    steers: ClassVar[str] = "classes"
-    floor_adds: ClassVar[bool] = False
-    """What suppressed rows cost is not contained in `bound`."""
 
     @abstractmethod
     def of_sizes(self, sizes: LongVector, suppressed: int, k: int) -> float:
         """Measure a release with classes of these sizes, and this number of suppressed rows."""
+
+    def value(self, evidence: Evidence) -> float:
+        """Measure the published classes, or buckets."""
+        return self.of_sizes(evidence.published.part_sizes, evidence.published.suppressed, evidence.k)
+
+
+class ClassMeasure(SizeMeasure):
+    """A measure of sizes that searches can minimize."""
+
+    steers: ClassVar[str] = "classes"
+    floor_adds: ClassVar[bool] = False
+    """What suppressed rows cost is not contained in `bound`."""
 
     @abstractmethod
     def bound(self, sizes: LongVector, k: int) -> float:
@@ -213,7 +221,3 @@ class ClassMeasure(Measure):
         most so many rows each; `lost` is how many rows are suppressed at least in groups of these `sizes`. If
         `floor_adds`, it comes on top of `bound` for any division of these groups.
         """
-
-    def value(self, evidence: Evidence) -> float:
-        """Measure the published classes, or buckets."""
-        return self.of_sizes(evidence.published.part_sizes, evidence.published.suppressed, evidence.k)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import secrets
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,7 +22,7 @@ from shoal.judging.models.probabilistic_k import CandidateDiversity, Probabilist
 from shoal.judging.models.requirements import Requirements
 from shoal.methods.blocks import fitting
 from shoal.methods.loss_tables import cell_measure
-from shoal.methods.method import Abilities, Method, Parts, Shows
+from shoal.methods.method import Abilities, Draws, Method, Parts, Shows
 from shoal.methods.partitioning.diverse import (
     all_different,
     even,
@@ -53,6 +54,8 @@ EDGES = 1 << 23
 """Pairs of people and cells that are drawn between two checks of progress and interrupts."""
 ROOM = 1 << 27
 """Pairs of one ring in memory at once, nine bytes each; at least 256 per person, as far as 32-bit numbers reach."""
+DRAWS = 400_000
+"""How often the assignment of a ring with more than two choices is drawn to find how likely each is."""
 CONSTANTS = (0x61707865, 0x3320646E, 0x79622D32, 0x6B206574)
 """The words that every block of ChaCha begins with."""
 
@@ -173,6 +176,27 @@ class Ring(Method):
             return partition, partition.sizes
         first, widths = self._spread(table, whole.chosen(good), k, spread, requirements.measure)
         return first.joined(partition), np.concatenate([widths, partition.sizes])
+
+    @property
+    def rebuilt_by(self) -> Mapping[str, Any]:
+        """How rings are formed and ordered, if sensitive values need not be spread."""
+        return {"partition": self.partition, "order": self.order}
+
+    def draws(self, table: CodedTable, requirements: Requirements, run: Run) -> Draws:
+        """Every way to assign the cells of each ring."""
+        k, spread = asked_of(requirements)
+        partition, widths = self.rings(table, k, spread, requirements, run)
+        made = windows(table, partition, widths, self.show)
+        ends = zip(partition.starts[:-1], partition.starts[1:], strict=True)
+
+        def ways(ring: int, begin: int, end: int) -> Iterator[tuple[IntVector, IntVector, float]]:
+            mixed = bool(made.varied[ring]) and widths[ring] < end - begin
+            for owners, likely in assignments(end - begin, int(widths[ring]) if mixed else 1):
+                yield partition.order[begin:end][list(owners)], made.region[begin:end], likely
+
+        return Draws(
+            made.low, made.high, made.sets, [ways(ring, *bounds) for ring, bounds in enumerate(ends)]
+        )
 
     def _spread(
         self, table: CodedTable, whole: Partition, k: int, spread: Spreading, measure: str
@@ -332,6 +356,24 @@ def drawn(size: int, width: int, times: int, run: Run) -> IntMatrix:
     rings = Partition(np.arange(times * size, dtype=np.int32), starts, starts[[0, -1]])
     owner = assigned(rings, np.full(times, width), np.ones(times, np.bool_), run)
     return owner.reshape(times, size) - starts[:-1, None].astype(np.int32)
+
+
+def assignments(size: int, width: int) -> Iterator[tuple[tuple[int, ...], float]]:
+    """Yield every way to assign the cells of a ring that cover `width` rows each, and how likely it is."""
+    if width == 1:
+        yield tuple(range(size)), 1.0
+    elif width == 2:  # The only two: everybody has their own cell, or that before.
+        yield tuple(range(size)), 0.5
+        yield tuple((at + 1) % size for at in range(size)), 0.5
+    else:
+        yield from _drawn_often(size, width).items()
+
+
+@cache
+def _drawn_often(size: int, width: int) -> dict[tuple[int, ...], float]:
+    """How often each assignment of a ring is drawn."""
+    owners = drawn(size, width, DRAWS, Run.start(1))
+    return {owner: many / DRAWS for owner, many in Counter(map(tuple, owners.tolist())).items()}
 
 
 def _batches(work: LongVector) -> Iterator[tuple[int, int]]:

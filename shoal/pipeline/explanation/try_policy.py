@@ -11,9 +11,9 @@ import numpy as np
 
 from shoal.coding import CodedTable
 from shoal.errors import ShoalError
-from shoal.judging.measures import MEASURES, CellMeasure, ClassMeasure
-from shoal.judging.measures.class_sizes import NumberOfClasses
+from shoal.judging.measures import MEASURES, CellMeasure
 from shoal.judging.measures.evaluate import analysed
+from shoal.judging.measures.measure import SizeMeasure
 from shoal.pipeline.plan import Plan
 from shoal.pipeline.steps import propose
 from shoal.policy import Policy
@@ -45,7 +45,7 @@ class Tried:
 def explained_measure(policy: Policy) -> str:
     """Return the measure of the costs: the policy's if it is about cells or classes, else LM."""
     name = policy.utility.measure
-    known = issubclass(MEASURES[name], CellMeasure | ClassMeasure | NumberOfClasses)
+    known = issubclass(MEASURES[name], CellMeasure | SizeMeasure)
     return name if known else MEASURES.default
 
 
