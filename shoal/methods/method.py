@@ -105,6 +105,16 @@ class Draws(Brief):
     """Per group, the ways to do so: rows, their regions, and the probability."""
 
 
+@dataclass(frozen=True)
+class BoxCuts:
+    """How boxes of rows are cut in two, where counts are enough to choose the cuts."""
+
+    strict: bool = True
+    """Rows with equal values stay together."""
+    by_width: bool = False
+    """The widest column is cut, not the one that saves most."""
+
+
 CLASSES_OF_PARTS = "classes of disjoint parts are classes of the table, and every class is judged by itself"
 """Why methods that make classes may work on parts."""
 
@@ -181,6 +191,11 @@ class Method(ABC):
     @property
     def builds_on(self) -> Method | None:
         """The method that makes its classes, and that works on parts of a large table in its place; None: no other."""
+        return None
+
+    @property
+    def box_cuts(self) -> BoxCuts | None:
+        """How it cuts a table into boxes by counts alone; None: it needs the rows."""
         return None
 
     @property

@@ -44,7 +44,7 @@ def descend(table, method, requirements, enough=0):
     while open_boxes:
         rows = [np.flatnonzero(box_of == box) for box in open_boxes]
         found = chosen_cuts(
-            method, counted(table, losses, rows), losses, requirements, table.sensitive, table.totals
+            method.box_cuts, counted(table, losses, rows), losses, requirements, table.sensitive, table.totals
         )
         born = []
         for box, own, column, first, last in zip(open_boxes, rows, *found, strict=True):
@@ -139,4 +139,4 @@ def test_rows_walk_down_the_cuts_as_by_the_twin(table, data):
 def test_cuts_that_depend_on_the_order_of_rows_are_refused():
     counts = BoxCounts(np.zeros((0, 0), np.int64))
     with pytest.raises(ValueError, match="order of rows"):
-        chosen_cuts(Mondrian(strict=False), counts, None, Requirements(models=(KAnonymity(k=2),)))
+        chosen_cuts(Mondrian(strict=False).box_cuts, counts, None, Requirements(models=(KAnonymity(k=2),)))

@@ -16,8 +16,8 @@ from shoal.engines.spark.tasks import Tally, codes_of, pieces, without_values
 from shoal.judging.models.requirements import Requirements
 from shoal.methods.blocks import satisfying
 from shoal.methods.loss_tables import losses_of
+from shoal.methods.method import BoxCuts
 from shoal.methods.partitioning.counted_cuts import BoxCounts, CutTree, chosen_cuts
-from shoal.methods.partitioning.mondrian import Mondrian
 from shoal.support.arrays import IntMatrix, IntVector, LongVector
 from shoal.support.brief import Brief
 from shoal.support.run import Run
@@ -117,7 +117,7 @@ def cut_into_boxes(
     frame: DataFrame,
     table: Counted,
     requirements: Requirements,
-    method: Mondrian,
+    how: BoxCuts,
     part_rows: int,
     run: Run,
 ) -> Boxes:
@@ -144,7 +144,7 @@ def cut_into_boxes(
         wanted = sorted(wanted, key=lambda node: -sizes[node])[:most]
         counts = _counts(session, frame, table, router, wanted, secrets)
         column, first, last = chosen_cuts(
-            method, counts, losses, requirements, table.sensitive, table.sensitive_counts
+            how, counts, losses, requirements, table.sensitive, table.sensitive_counts
         )
         starts = np.cumsum([0, *(a.hierarchy.size for a in table.attributes)])
         for at, (block, node) in enumerate(wanted):

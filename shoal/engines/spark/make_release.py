@@ -33,10 +33,9 @@ from shoal.io.sheet import Sheet
 from shoal.judging.linking.origins import MadeHere
 from shoal.judging.measures import MEASURES, CellMeasure
 from shoal.judging.models.feasibility import left_out
-from shoal.methods.full_domain.full_domain import FullDomain
-from shoal.methods.full_domain.incognito import Incognito
 from shoal.methods.full_domain.lattice import MOST_MAPPINGS, mappings_of
-from shoal.methods.partitioning.mondrian import Mondrian
+from shoal.methods.full_domain.mapping_judge import SearchesMappings
+from shoal.methods.method import BoxCuts
 from shoal.pipeline.plan import Plan
 from shoal.policy import Policy
 from shoal.release import Release
@@ -242,7 +241,7 @@ class _Work:
 
     def proposed(self, held: contextlib.ExitStack) -> tuple[Release, DataFrame]:
         """Let the method decide what each row shows; return its levels and facts, and the rows with their ranges."""
-        by_mapping = isinstance(self.method, FullDomain | Incognito)
+        by_mapping = self.method.can.search_mappings
         if by_mapping:
             self._bring_combinations()
         self.plan.check_feasible(self.table, self.run)
@@ -281,7 +280,7 @@ class _Work:
         self.lone = self.table.unique
 
     def _by_mapping(self, held: contextlib.ExitStack) -> tuple[Release, DataFrame]:
-        assert isinstance(self.method, FullDomain | Incognito)
+        assert isinstance(self.method, SearchesMappings)
         if isinstance(self.table, Weighted):
             release = self.method.anonymize(self.table, self.requirements, self.run)
             return release, self._summed(held, mapped(self.session, self.coded.frame, self.table, release))
@@ -310,12 +309,12 @@ class _Work:
     def _by_parts(self, held: contextlib.ExitStack) -> tuple[Release, DataFrame]:
         how = self.method.divides
         most = self.policy.engine.part_rows or (PART_ROWS if isinstance(how, str) else how.rows or PART_ROWS)
-        cutter = self.method if isinstance(self.method, Mondrian) else Mondrian()
+        own = self.method.box_cuts
         frame, asked = self.coded.frame, self.requirements
         if not isinstance(MEASURES[asked.measure](), CellMeasure):
             asked = replace(asked, measure=MEASURES.default)  # cuts lower the loss of cells
-        boxes = cut_into_boxes(self.session, frame, self.table, asked, cutter, most, self.run)
-        if boxes.closed and not isinstance(self.method, Mondrian):
+        boxes = cut_into_boxes(self.session, frame, self.table, asked, own or BoxCuts(), most, self.run)
+        if boxes.closed and own is None:
             self._check_alike(boxes.closed, boxes.sizes, most)
         if boxes.closed:
             self.lone += self._lone_in(boxes)

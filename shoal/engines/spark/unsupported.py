@@ -20,7 +20,6 @@ LOCAL = 'use the engine "local"'
 def check_possible(policy: Policy) -> Method:
     """Return the method of a policy, or raise PolicyError with everything in it that Spark cannot do."""
     from shoal.methods import METHODS
-    from shoal.methods.partitioning.mondrian import Mondrian
 
     name = policy.method.name
     problems = judging_problems(policy)
@@ -31,8 +30,7 @@ def check_possible(policy: Policy) -> Method:
         )
     method = policy.build_method()
     able = [one for one, kind in METHODS.items() if by_classes(kind)]
-    # Of these two, full-domain methods search over counts, and mondrian's boxes are its own.
-    exact = method.can.search_mappings or isinstance(method, Mondrian)
+    exact = method.can.search_mappings or method.box_cuts is not None
     if by_classes(type(method)) and not exact and isinstance(method.divides, str):
         hint = f"change its options, use {METHODS.default}, or {LOCAL}"
         problems.append(Problem("method", f"{name} cannot work on parts: {method.divides}", hint))

@@ -9,28 +9,22 @@ from shoal.coding import CodedTable
 from shoal.errors import PolicyError, Problem
 from shoal.judging.models.requirements import Requirements
 from shoal.methods.full_domain import lattice
-from shoal.methods.full_domain.mapping_judge import Judge
+from shoal.methods.full_domain.mapping_judge import Judge, SearchesMappings
 from shoal.methods.full_domain.search import Search
 from shoal.methods.full_domain.wide import WideSearch
-from shoal.methods.method import Abilities, Method, Parts, Shows
 from shoal.release import Release
 from shoal.support.run import Run
 
 
 @dataclass(frozen=True, kw_only=True)
-class FullDomain(Method):
+class FullDomain(SearchesMappings):
     """One level per column for the whole table, chosen so that no other choice loses less information."""
 
     name: ClassVar[str] = "full-domain"
-    can: ClassVar[Abilities] = Abilities(
-        count_people=True, search_mappings=True, make_buckets=True, optimize=("cells", "classes")
-    )
-    shows: ClassVar[Shows] = Shows(classes=True)
     summary: ClassVar[str] = (
         "one level per column for all rows, with the least possible loss; every column shows one level"
     )
     paper: ClassVar[str] = "Samarati 2001; search in the spirit of Kohlmayer et al. 2012 (Flash)"
-    parts: ClassVar[Parts | str] = "each column has one level for all rows"
 
     seconds: float = 60.0
     """Of more mappings than can be listed, search for this long; the release then says how far from the best it can

@@ -12,26 +12,20 @@ from shoal.coding import CodedTable
 from shoal.errors import LimitError
 from shoal.judging.models.requirements import Requirements
 from shoal.methods.full_domain.lattice import Lattice, rank
-from shoal.methods.full_domain.mapping_judge import Check, Judge
+from shoal.methods.full_domain.mapping_judge import Check, Judge, SearchesMappings
 from shoal.methods.full_domain.search_summary import infeasible, pruning
-from shoal.methods.method import Abilities, Method, Parts, Shows
 from shoal.release import Release
 from shoal.support.arrays import FloatVector, LongVector
 from shoal.support.run import Run
 
 
 @dataclass(frozen=True, kw_only=True)
-class Incognito(Method):
+class Incognito(SearchesMappings):
     """Finds all mappings that satisfy the requirements although no specialization of them does; releases the best."""
 
     name: ClassVar[str] = "incognito"
-    can: ClassVar[Abilities] = Abilities(
-        count_people=True, search_mappings=True, make_buckets=True, optimize=("cells", "classes")
-    )
-    shows: ClassVar[Shows] = Shows(classes=True)
     summary: ClassVar[str] = "all minimal choices of one level per column, and the best of them"
     paper: ClassVar[str] = "LeFevre, DeWitt and Ramakrishnan 2005"
-    parts: ClassVar[Parts | str] = "each column has one level for all rows"
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
         """Release the best minimal mapping; ``facts["minimal"]`` lists them all.

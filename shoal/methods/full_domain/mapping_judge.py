@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -14,8 +15,24 @@ from shoal.judging.models.overall import Seen
 from shoal.judging.models.requirements import Requirements
 from shoal.methods.full_domain.objective import objective
 from shoal.methods.full_domain.rollups import RollUp, RollUps
+from shoal.methods.method import Abilities, Method, Parts, Shows
 from shoal.release import Release
 from shoal.support.arrays import BoolVector, FloatMatrix, IntVector, LongVector
+from shoal.support.run import Run
+
+
+class SearchesMappings(Method):
+    """A method that chooses one level per column for all rows."""
+
+    can: ClassVar[Abilities] = Abilities(
+        count_people=True, search_mappings=True, make_buckets=True, optimize=("cells", "classes")
+    )
+    shows: ClassVar[Shows] = Shows(classes=True)
+    parts: ClassVar[Parts | str] = "each column has one level for all rows"
+
+    @abstractmethod
+    def search(self, table: CodedTable, judge: Judge, run: Run) -> Release:
+        """Return the best mapping among those that can be listed, by a judge who may have the rows elsewhere."""
 
 
 class Check(NamedTuple):

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from shoal.coding import Attribute
 from shoal.coding.groups import Groups, Histograms
 from shoal.judging.models.requirements import Requirements
-from shoal.methods.partitioning.mondrian import Mondrian
+from shoal.methods.method import BoxCuts
 from shoal.support.arrays import BoolVector, IntMatrix, IntVector, LongVector
 from shoal.support.brief import Brief
 
@@ -35,24 +35,24 @@ class BoxCounts(Brief):
 
 
 def chosen_cuts(
-    method: Mondrian,
+    how: BoxCuts,
     counts: BoxCounts,
     losses: Losses,
     requirements: Requirements,
     sensitive: Sequence[Attribute] = (),
     totals: Sequence[LongVector] = (),
 ) -> Cuts:
-    """Return the cut of each box that the method makes: the best one after which both sides satisfy the requirements.
+    """Return the cut of each box: the best one after which both sides satisfy the requirements.
 
     `totals` counts the values of the sensitive columns in the whole table. Not for ``strict = false``, which depends on
     the order of rows, nor for people with several rows, whom counts of rows do not tell apart.
     """
     from shoal.kernels.cuts import cuts_of_histograms
 
-    if not method.strict:
+    if not how.strict:
         raise ValueError("cuts with strict = false depend on the order of rows")
-    k, by_width = max(requirements.k, 1), method.choose == "width"
-    column, first, last = cuts_of_histograms(counts.codes, losses, k, True, by_width)
+    k = max(requirements.k, 1)
+    column, first, last = cuts_of_histograms(counts.codes, losses, k, True, how.by_width)
     if requirements.only_k:
         return column[:, 0], first[:, 0], last[:, 0]
     chosen = (

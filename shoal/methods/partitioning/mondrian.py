@@ -14,7 +14,7 @@ from shoal.errors import check_known
 from shoal.judging.models.requirements import Requirements
 from shoal.methods.blocks import rows_by_block, satisfying
 from shoal.methods.loss_tables import losses_of
-from shoal.methods.method import Abilities, Method, Parts, Shows
+from shoal.methods.method import Abilities, BoxCuts, Method, Parts, Shows
 from shoal.methods.partitioning.branches import Branch, divided, finish, joined
 from shoal.methods.partitioning.windows import check_shown, listed
 from shoal.release import Release
@@ -75,6 +75,11 @@ class Mondrian(Method):
         by_size, by_models = {"mondrian.cut_by_size"}, {"cuts.propose_cuts", "mondrian.try_cuts"}
         unused: set[str] = by_models if requirements.only_k else by_size
         return super().kernels(requirements) - (set() if requirements.people else unused)
+
+    @property
+    def box_cuts(self) -> BoxCuts:
+        """Its own cuts."""
+        return BoxCuts(self.strict, self.choose == "width")
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
         """Split until no allowed split is left.
