@@ -423,6 +423,7 @@ def test_a_password_is_asked_for_on_a_terminal_and_kept_out_of_everything(server
     (tmp_path / "p.toml").write_text(POLICY.to_toml())
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
     environment["PYTHONPATH"], environment["HOME"] = HOME, str(tmp_path)
+    environment.setdefault("XDG_CACHE_HOME", str(Path.home() / ".cache"))  # compiled kernels
     words = ["anonymize", server.over_network(), "--table", "people", "-p", "p.toml", "-o", "r.csv"]
     words += ["--record", "r.json", "--card", "c.md", "--card", "c.json"]
     script = tmp_path.parent / "asked.py"

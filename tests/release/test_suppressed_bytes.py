@@ -29,9 +29,10 @@ def test_every_method_is_tried():
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_nothing_that_is_published_depends_on_what_is_not(method, tmp_path):
+def test_nothing_that_is_published_depends_on_what_is_not(method, tmp_path, repeated):
     found = {"changed": 0, "removed": 0, "identifier": 0, "moved": 0}
-    for number in range(500, 510):
+    count = round(10 * repeated) + 1
+    for number in range(500, 500 + count):
         kind, suffix = setting(number + list(METHODS).index(method))
         place = tmp_path / str(number)
         place.mkdir()
@@ -39,8 +40,8 @@ def test_nothing_that_is_published_depends_on_what_is_not(method, tmp_path):
         for one, what, parts in tried(number, method, kind, suffix, place, many=4, made=made):
             assert not parts, (number, kind, suffix, one.what, one.column, one.text, one.cell)
             found[one.what] += what == "compared"
-    assert found["identifier"] >= 4
-    assert found["changed"] + found["removed"] >= 4
+    assert found["identifier"] >= 0.4 * (count - 1)
+    assert found["changed"] + found["removed"] >= 0.4 * (count - 1)
     assert not (found["removed"] and method in UNSUPPRESSED)
 
 
