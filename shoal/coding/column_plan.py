@@ -6,13 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from shoal.coding.hierarchy.kinds import Spec
-
-Role = Literal["quasi", "sensitive", "identifier", "plain", "drop", "person", "weight"]
-REMOVED: tuple[Role, ...] = ("identifier", "drop", "person")
-"""Roles of columns that are not published: those that name people or say whose rows are, and those that nobody
-needs."""
-AS_THEY_ARE: tuple[Role, ...] = ("plain", "weight")
-"""Roles of columns that are published as they are, and that no requirement protects."""
+from shoal.coding.roles import Role
 
 
 def bound_names(name: str) -> tuple[str, str]:
@@ -45,4 +39,4 @@ class ColumnPlan:
     @property
     def removed(self) -> bool:
         """Nothing of the column is published."""
-        return self.role in REMOVED and self.publish is None
+        return self.role.removed and self.publish is None

@@ -10,10 +10,11 @@ import numpy as np
 import polars as pl
 
 from shoal.coding import Attribute, CodedTable, Unit
-from shoal.coding.column_plan import AS_THEY_ARE, REMOVED, ColumnPlan
+from shoal.coding.column_plan import ColumnPlan
 from shoal.coding.columns import Columns, Kept
 from shoal.coding.hierarchy import Hierarchy, build
 from shoal.coding.hierarchy.kinds import parsed
+from shoal.coding.roles import WEIGHT
 from shoal.coding.survey_weights import check_weights
 from shoal.errors import DataError, HierarchyError, ShoalError, did_you_mean
 from shoal.io import Frame, factorize
@@ -42,24 +43,25 @@ def encode(source: Frame | Sheet | pl.DataFrame, plan: Sequence[ColumnPlan]) -> 
     _check_columns(table, plan)
     problems: list[tuple[str, ShoalError]] = []
     by_name = {column.name: column for column in plan}
-    quasi = [by_name[name] for name in table.columns if _role(by_name, name) == "quasi"]
-    sensitive = [by_name[name] for name in table.columns if _role(by_name, name) == "sensitive"]
+    planned = [by_name[name] for name in table.columns if name in by_name]
+    quasi = [column for column in planned if column.role.generalized]
+    sensitive = [column for column in planned if column.role.protected]
     found = _coded(table, [*quasi, *sensitive], problems)
     attributes, secrets = found[: len(quasi)], found[len(quasi) :]
     if problems:
         raise_together(problems)
-    kept = [name for name in table.columns if _role(by_name, name) in ("sensitive", *AS_THEY_ARE)]
-    columns = [name for name in table.columns if name in by_name and not by_name[name].removed]
+    kept = [column.name for column in planned if column.role.shown_as_it_is]
+    columns = [column.name for column in planned if not column.removed]
     # By name: in a list, polars renames a column whose name is empty, as names of index columns often are.
     own = {one.attribute.name: one.kept for one in secrets}
     shown = {name: _kept(table, name) if (mine := own.get(name)) is None else mine for name in kept}
     dropped = tuple(name for name in table.columns if name not in columns)
-    weights = next((name for name in table.columns if _role(by_name, name) == "weight"), None)
+    weights = next((column.name for column in planned if column.role == WEIGHT), None)
     if weights is not None:
         check_weights(table.column(weights))
-    owners = [name for name in table.columns if _role(by_name, name) == "person"]
-    person, units = _owners(table, [by_name[name] for name in owners])
-    named = [name for name in columns if by_name[name].role in REMOVED]
+    owners = [column for column in planned if column.role.counted]
+    person, units = _owners(table, owners)
+    named = [name for name in columns if by_name[name].role.removed]
     return CodedTable(
         _columns(attributes, table.rows),
         _columns(secrets, table.rows),
@@ -69,8 +71,8 @@ def encode(source: Frame | Sheet | pl.DataFrame, plan: Sequence[ColumnPlan]) -> 
         named=pl.DataFrame({name: table.column(name) for name in named}),
         person=person,
         units=units,
-        followed=any(by_name[name].publish for name in owners),
-        in_order=_in_order(table, [by_name[name].order for name in owners]),
+        followed=any(column.publish for column in owners),
+        in_order=_in_order(table, [column.order for column in owners]),
         weighted_by=weights,
     )
 
@@ -170,10 +172,6 @@ class _InMemory:
 _Columns = Frame | _InMemory
 
 
-def _role(by_name: dict[str, ColumnPlan], name: str) -> str | None:
-    return by_name[name].role if name in by_name else None
-
-
 def _check_columns(table: _Columns, plan: Sequence[ColumnPlan]) -> None:
     """Check that every plan has its column, and that every column has at most one plan."""
     lines = []
@@ -217,8 +215,8 @@ def _coded(
         return _Column(
             Attribute(column.name, hierarchy, column.weight, bounds),
             codes,
-            None if hierarchy.hiding is None or column.role != "quasi" else values.codes,
-            _values_by_code(values, codes, hierarchy) if column.role == "sensitive" else None,
+            None if hierarchy.hiding is None or not column.role.generalized else values.codes,
+            _values_by_code(values, codes, hierarchy) if column.role.protected else None,
         )
 
     found = in_threads(one, plan, many=table.rows > PIECE)
@@ -266,7 +264,7 @@ def encode_column(column: Coded, plan: ColumnPlan) -> tuple[Hierarchy, Codes]:
     if column.values.null_count() == len(column.values):
         raise DataError(f"all values are null: drop the column, or make it plain instead of {plan.role}")
     hierarchy = build(column.values, plan.hierarchy)
-    if plan.limit is not None and plan.role == "quasi":
+    if plan.limit is not None and plan.role.generalized:
         hierarchy = hierarchy.limited(plan.limit)
     # Every distinct value has a leaf here: `build` raises an error for a value without one.
     return hierarchy, renumbered(column.codes, hierarchy.locate(column.values), hierarchy.size)

@@ -64,7 +64,7 @@ def encode_both(rows: pl.DataFrame, people: pl.DataFrame, plans: Sequence[Column
 
     from shoal.coding.encode import encode
 
-    quasi = [plan for plan in plans if plan.role == "quasi"]
+    quasi = [plan for plan in plans if plan.role.generalized]
     missing = [plan.name for plan in quasi if plan.name not in people.columns]
     if missing:
         hint = did_you_mean(missing[0], people.columns)
@@ -78,7 +78,7 @@ def encode_both(rows: pl.DataFrame, people: pl.DataFrame, plans: Sequence[Column
             [above.to_frame(), below.to_frame()], how="vertical_relaxed"
         ).to_series()
     coded = encode(pl.DataFrame(stacked), quasi)
-    rest = encode(rows, [plan for plan in plans if plan.role != "quasi"])
+    rest = encode(rows, [plan for plan in plans if not plan.role.generalized])
     population = np.asfortranarray(coded.quasi.wide[rows.height :])
     table = replace(
         rest,

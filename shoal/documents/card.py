@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from shoal.coding.roles import PERSON
 from shoal.documents.codebook.label_losses import losses_shown, mean_loss
 from shoal.judging.case import Case
 from shoal.judging.models.hybrid_k import false_shares
@@ -59,7 +60,7 @@ def card_of(
         seed=seed,
         recoded=recoded,
         following=case.following,
-        person=policy.names("person"),
+        person=policy.names(PERSON),
         perturbed={name: way.title for name, way in policy.perturbed.items()},
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from shoal.coding.roles import IDENTIFIER, PERSON, QUASI
 from shoal.release.bounds import bounds_among
 from shoal.release.pseudonyms import PSEUDONYM, betrayed, followed, of_our_form, people_followed
 from shoal.release.received.read_record import recorded_section
@@ -23,7 +24,7 @@ def check_identifiers(case: Case) -> tuple[Verdict, ...]:
     record, pseudonyms cannot be distinguished from names: then neither.
     """
     policy = case.policy
-    identifiers = (*policy.names("identifier"), *policy.names("person"))
+    identifiers = (*policy.names(IDENTIFIER), *policy.names(PERSON))
     if not identifiers:
         return ()
     left = {name: _names_people(case, name) for name in identifiers if name in case.sheet.columns}
@@ -41,7 +42,7 @@ def check_identifiers(case: Case) -> tuple[Verdict, ...]:
 def columns_without_role(case: Case) -> list[str]:
     """Return the published columns that the policy does not name, without those that Shoal adds."""
     columns, named = case.sheet.columns, case.policy.columns
-    ends = {end for name in case.policy.names("quasi") for end in bounds_among(columns, name, named)}
+    ends = {end for name in case.policy.names(QUASI) for end in bounds_among(columns, name, named)}
     return [name for name in columns if name not in {*named, *ends, bucket_name(named)}]
 
 

@@ -18,7 +18,7 @@ def public_case(case: Case) -> Case:
     plans = case.policy.plans(list(case.policy.columns), of_release=True)
     shown = replace(
         case.published,
-        attributes=tuple(attribute_of(plan) for plan in plans if plan.role == "quasi"),
+        attributes=tuple(attribute_of(plan) for plan in plans if plan.role.generalized),
         low=None,
         high=None,
         sets=None,

@@ -11,6 +11,7 @@ import polars as pl
 from shoal import io
 from shoal.coding import CodedTable
 from shoal.coding.population import check_size
+from shoal.coding.roles import WEIGHT
 from shoal.coding.survey_weights import weights_shown
 from shoal.errors import DataError
 from shoal.io.sheet import Sheet
@@ -80,7 +81,7 @@ def _read_back(
         of_people=requirements.people,
         follow=pseudonym_numbers(rendered.sheet, policy.people),
         told_size=policy.population_size,
-        survey=weights_shown(rendered.sheet, policy.names("weight")),
+        survey=weights_shown(rendered.sheet, policy.names(WEIGHT)),
         policy=policy,
         requirements=requirements,
         sheet=rendered.sheet,
@@ -188,7 +189,7 @@ def read_rows(
         of_people=requirements.people,
         follow=pseudonym_numbers(found.rows, policy.people),
         told_size=policy.population_size,
-        survey=weights_shown(found.rows, policy.names("weight")),
+        survey=weights_shown(found.rows, policy.names(WEIGHT)),
         policy=policy,
         requirements=requirements,
         sheet=found.rows,

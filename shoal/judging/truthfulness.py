@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shoal.coding import CodedTable
-from shoal.coding.column_plan import REMOVED
+from shoal.coding.roles import REMOVED
 from shoal.judging.linking.truth import Truth, truth_of
 from shoal.judging.models.hybrid_k import false_shares
 from shoal.methods import METHODS

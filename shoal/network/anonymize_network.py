@@ -13,6 +13,7 @@ import polars as pl
 from shoal import io
 from shoal.coding import CodedTable
 from shoal.coding.columns import Kept
+from shoal.coding.roles import SENSITIVE
 from shoal.errors import ARGUMENTS, InfeasibleError, PolicyError, Problem
 from shoal.judging.measures import MEASURES
 from shoal.judging.measures.cell_losses import Il
@@ -205,7 +206,7 @@ def anonymize_network_files(
     files.check(inputs_of(policy) | data | dict.fromkeys(spare, "the policy"))
     result = anonymize_network(nodes, edges, policy, **options)
     if result.masked.members is not None:
-        io.check_holds(files.table("members"), result.masked.members, sensitive=policy.names("sensitive"))
+        io.check_holds(files.table("members"), result.masked.members, sensitive=policy.names(SENSITIVE))
     files.write(result)
     return result
 

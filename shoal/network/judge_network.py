@@ -12,6 +12,7 @@ import polars as pl
 
 from shoal.coding import CodedTable
 from shoal.coding.encode import encode
+from shoal.coding.roles import IDENTIFIER
 from shoal.errors import DataError
 from shoal.io.sheet import Sheet
 from shoal.judging.case import Case
@@ -166,7 +167,7 @@ def encode_nodes(network: Network, policy: Policy) -> CodedTable:
     column = policy.columns.get(network.id_column)
     inside = network.id_column in network.attributes.columns
     if column is not None and not inside:
-        if column.role != "identifier":
+        if column.role != IDENTIFIER:
             raise DataError(
                 f"'{network.id_column}' names the nodes, but its role is {column.role}: make it an identifier"
             )
@@ -287,7 +288,7 @@ def _of_networks(verdicts: Sequence[Verdict]) -> list[Verdict]:
 def _identifiers_gone(masked: MaskedNetwork, policy: Policy, named_by: str) -> list[Verdict]:
     members = masked.members.columns if masked.members is not None else []
     shown = [*masked.nodes.columns, *members, named_by]
-    left = [name for name in policy.names("identifier") if name in shown]
+    left = [name for name in policy.names(IDENTIFIER) if name in shown]
     return (
         [Verdict("identifiers removed", 0, len(left), not left, ", ".join(left), public=True)] if left else []
     )

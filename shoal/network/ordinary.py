@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from shoal.coding.roles import QUASI
 from shoal.network.graph import Network, sparse_rows
 from shoal.network.masked import BETWEEN, CLUSTER, ENDS, INSIDE, NODES, MaskedNetwork
 from shoal.policy import Policy
@@ -16,7 +17,7 @@ def single_nodes(network: Network, policy: Policy) -> MaskedNetwork:
     Quasi-identifiers belong to the super-nodes, all other columns to their members. O(nodes + edges).
     """
     n = network.nodes
-    quasi = [name for name in policy.names("quasi") if name in network.attributes.columns]
+    quasi = [name for name in policy.names(QUASI) if name in network.attributes.columns]
     numbers = pl.DataFrame(
         {CLUSTER: np.arange(n), NODES: np.ones(n, np.int64), INSIDE: np.zeros(n, np.int64)}
     )

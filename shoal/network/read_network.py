@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from shoal import io
+from shoal.coding.roles import IDENTIFIER
 from shoal.errors import DataError, did_you_mean
 from shoal.io import ReadOptions
 from shoal.io.read_errors import as_data_error
@@ -92,7 +93,7 @@ def read_for(
     ends: tuple[str, str] | None = None,
 ) -> Network:
     """Read a network as its policy says."""
-    names, options = policy.names("identifier"), policy.read_options()
+    names, options = policy.names(IDENTIFIER), policy.read_options()
     return read_network(nodes, edges, id=id, identifiers=names, ends=ends, options=options)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from shoal.coding import CodedTable
+from shoal.coding.roles import SENSITIVE
 from shoal.errors import InfeasibleError, LimitError, PolicyError
 from shoal.judging.case import Case
 from shoal.judging.models.feasibility import reasons_against
@@ -37,7 +38,7 @@ class Plan(Brief):
         """Resolve a policy. Raises PolicyError if its method cannot satisfy it, whatever the data."""
         plan = cls.unchecked(policy)
         method, requirements = plan.method, plan.requirements
-        method.check_suited(requirements, policy.names("sensitive"))
+        method.check_suited(requirements, policy.names(SENSITIVE))
         problems = []
         if requirements.suppress == "cells":
             from shoal.methods.cell_suppression import cells_problems
@@ -59,7 +60,7 @@ class Plan(Brief):
 
         Raises PolicyError if a model needs an order of values that have none.
         """
-        if self.policy.names("sensitive") != tuple(attribute.name for attribute in table.sensitive):
+        if self.policy.names(SENSITIVE) != tuple(attribute.name for attribute in table.sensitive):
             return replace(self, requirements=self.policy.requirements(table.sensitive))
         problems = without_order(self.policy.privacy, table.sensitive)
         if problems:

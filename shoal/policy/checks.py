@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from shoal.coding.roles import IDENTIFIER, PERSON, QUASI, SENSITIVE, WEIGHT
 from shoal.errors import Problem, did_you_mean
 from shoal.judging.measures import MEASURES
 from shoal.judging.models import GroupModel
@@ -72,7 +73,7 @@ def _cross(draft: Draft) -> list[Problem]:
     found += without_safe_harbor(draft.columns)
     found += _check_roles(draft)
     found += _check_population(draft)
-    if draft.names("person") and not draft.broken_columns:
+    if draft.names(PERSON) and not draft.broken_columns:
         found += _check_people(draft, judged=not found)
     if privacy is not None:
         found += privacy_problems(privacy, draft)
@@ -95,7 +96,7 @@ def _cross(draft: Draft) -> list[Problem]:
 def _check_roles(draft: Draft) -> list[Problem]:
     """Return roles that no column has, or too many."""
     found = []
-    quasi, weights = draft.names("quasi"), draft.names("weight")
+    quasi, weights = draft.names(QUASI), draft.names(WEIGHT)
     if not quasi and not draft.broken_columns:
         hint = f"give a column that others may know {role_of('quasi')}"
         found.append(Problem("columns", "no column is a quasi-identifier", hint))
@@ -115,7 +116,7 @@ def _unknown_measure(measure: str, draft: Draft) -> list[Problem]:
     if kind.needs_population and draft.population is None:
         hint = "add [population] with size = .., or choose another measure"
         return [Problem("utility.measure", f"'{measure}' needs the size of the population", hint)]
-    if kind.needs_weights and not draft.names("weight"):
+    if kind.needs_weights and not draft.names(WEIGHT):
         hint = f"give the column of survey weights {role_of('weight')}, or choose another measure"
         return [Problem("utility.measure", f"'{measure}' needs survey weights", hint)]
     return []
@@ -123,17 +124,17 @@ def _unknown_measure(measure: str, draft: Draft) -> list[Problem]:
 
 def _check_people(draft: Draft, *, judged: bool) -> list[Problem]:
     """Return what is not defined where a column says whose each row is; requirements only if they are `judged`."""
-    whose = f"and {' and '.join(draft.names('person'))} says whose each row is"
+    whose = f"and {' and '.join(draft.names(PERSON))} says whose each row is"
     found = _check_followed(draft)
     for name, column in draft.columns.items():
-        if column.publish is not None and column.role == "identifier":
+        if column.publish is not None and column.role == IDENTIFIER:
             message = f"pseudonyms would tie rows together, {whose}: guarantees would not hold"
             found.append(Problem(dotted("columns", name, "publish"), message, "leave it out"))
     if draft.population is not None and draft.population.listed:
         hint = "leave out the population, or the role person; its size alone is possible"
         found.append(Problem("population", f"counts its rows as people, {whose}", hint))
-    models = draft.privacy.models(draft.names("sensitive")) if judged and draft.privacy is not None else ()
-    groups = [name for name in draft.names("person") if draft.columns[name].group is not None]
+    models = draft.privacy.models(draft.names(SENSITIVE)) if judged and draft.privacy is not None else ()
+    groups = [name for name in draft.names(PERSON) if draft.columns[name].group is not None]
     for model in models if groups else ():
         if model.about_classes and (not isinstance(model, GroupModel) or model.needs_population()):
             message = (
@@ -151,7 +152,7 @@ def _check_people(draft: Draft, *, judged: bool) -> list[Problem]:
 
 def _check_followed(draft: Draft) -> list[Problem]:
     """Return what does not go together with rows that can be followed."""
-    people = draft.names("person")
+    people = draft.names(PERSON)
     shown = [name for name in people if draft.columns[name].publish is not None]
     if not shown:
         return []

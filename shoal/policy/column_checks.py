@@ -4,45 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
-from shoal.coding.column_plan import REMOVED, Role, bound_names
+from shoal.coding.column_plan import bound_names
 from shoal.coding.hierarchy.kinds import parsed
 from shoal.errors import Problem
 from shoal.policy.hierarchies import file_problem
 from shoal.policy.problems import dotted
 from shoal.policy.sections import Column
 
-
-class _Wants(NamedTuple):
-    roles: tuple[Role, ...]
-    whom: str
-    """The columns of these roles, in words."""
-    hint: str = ""
-
-
 WANTS = {
-    "limit": _Wants(("quasi",), "quasi-identifiers", "only they are generalized"),
-    "weight": _Wants(("quasi",), "quasi-identifiers", "only they lose precision"),
-    "protected": _Wants(("sensitive",), "sensitive columns"),
-    "show": _Wants(("quasi",), "quasi-identifiers", "only they are generalized"),
-    "publish": _Wants(("identifier", "person"), "identifiers and people", "only they become pseudonyms"),
-    "order": _Wants((), ""),
-    "group": _Wants(("person",), "the role person", "give it the role person, or leave it out"),
-    "hierarchy": _Wants(("quasi", "sensitive"), "quasi and sensitive columns"),
+    "limit": ("quasi-identifiers", "only they are generalized"),
+    "weight": ("quasi-identifiers", "only they lose precision"),
+    "protected": ("sensitive columns", ""),
+    "show": ("quasi-identifiers", "only they are generalized"),
+    "publish": ("identifiers and people", "only they become pseudonyms"),
+    "order": ("", ""),
+    "group": ("the role person", "give it the role person, or leave it out"),
+    "hierarchy": ("quasi and sensitive columns", ""),
 }
-"""Setting of a column -> the roles that it goes with; `order` also depends on another setting."""
+"""Setting that only some roles have -> the columns that it goes with, in words, and a hint. `order` needs more."""
 
 
 def column_problems(name: str, column: Column, base: Path) -> list[Problem]:
     """Return what is wrong with a column by itself; files are relative to `base`."""
     found: list[tuple[str, str, str]] = []
-    for key, wants in WANTS.items():
+    for key, (whom, hint) in WANTS.items():
         if getattr(column, key) == Column.model_fields[key].default:
             continue
-        if wants.roles and column.role not in wants.roles:
-            message = f"goes with {wants.whom}, but the column is {column.role}"
-            found.append((key, message, wants.hint))
+        if key != "order" and key not in column.role.settings:
+            found.append((key, f"goes with {whom}, but the column is {column.role}", hint))
         else:
             found += _contradictions(key, name, column, base)
     return [Problem(dotted("columns", name, key), message, hint) for key, message, hint in found]
@@ -54,7 +44,7 @@ def _contradictions(key: str, name: str, column: Column, base: Path) -> Iterator
     if key == "show" and not kind.has_bounds:
         message = f"labels of the hierarchy kind '{kind.name}' have no bounds"
         yield key, message, "leave it out, or use widths, cuts or dates"
-    elif key == "order" and (column.role != "person" or column.publish is None):
+    elif key == "order" and (not column.role.counted or column.publish is None):
         message = "goes with people whose rows can be followed, and nobody can follow rows by this column"
         yield key, message, 'leave it out, or add publish = "pseudonym" to a column with the role person'
     elif key == "order" and column.order == name:
@@ -67,7 +57,7 @@ def _contradictions(key: str, name: str, column: Column, base: Path) -> Iterator
             message = "would show which people belong together, which nothing protects"
             yield "publish", message, "leave it out"
     elif key == "hierarchy":
-        if column.role == "sensitive" and kind.hides:
+        if column.role.protected and kind.hides:
             message = "hides values, but a sensitive column is published as it is"
             yield key, message, "make the column quasi, or group these values before you open the table"
         missing = file_problem(column.hierarchy, base)
@@ -85,7 +75,7 @@ def without_safe_harbor(columns: Mapping[str, Column]) -> list[Problem]:
             dotted("columns", name, "safe_harbor"), message, 'say what it is, such as safe_harbor = "other"'
         )
         for name, column in columns.items()
-        if column.safe_harbor is None and not (column.role in REMOVED and column.publish is None)
+        if column.safe_harbor is None and not (column.role.removed and column.publish is None)
     ]
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from shoal.coding.column_plan import AS_THEY_ARE, REMOVED, ColumnPlan
+from shoal.coding.column_plan import ColumnPlan
+from shoal.coding.roles import DROP, IDENTIFIER, PLAIN
 from shoal.errors import PolicyError, Problem, did_you_mean
 from shoal.policy.column_checks import collisions
 from shoal.policy.hierarchies import planned
@@ -46,7 +47,7 @@ def plan_columns(policy: Policy, names: Sequence[str]) -> tuple[ColumnPlan, ...]
 
 def plan_release(policy: Policy, names: Sequence[str]) -> tuple[ColumnPlan, ...]:
     """Return what the columns of a release are: it need not have those that are removed, and others are plain."""
-    wanted = [name for name, own in policy.columns.items() if own.role not in (*AS_THEY_ARE, *REMOVED)]
+    wanted = [name for name, own in policy.columns.items() if own.role.coded]
     problems = _lacking(policy, names, [name for name in wanted if name not in names], "release")
     if problems:
         raise PolicyError(problems)
@@ -73,7 +74,7 @@ def _plan(policy: Policy, name: str, *, plain: bool) -> ColumnPlan:
     """Return what to do with a column; one that the policy does not name is published if it may be `plain`."""
     column = policy.columns.get(name)
     if column is None:
-        return ColumnPlan(name, "identifier" if name == _member(policy) else "plain" if plain else "drop")
+        return ColumnPlan(name, IDENTIFIER if name == _member(policy) else PLAIN if plain else DROP)
     return ColumnPlan(
         name,
         column.role,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from shoal.coding.column_plan import Role
+from shoal.coding.roles import Role
 from shoal.errors import Problem
 from shoal.io.formats import scheme_of
 from shoal.policy.privacy import Privacy

@@ -6,21 +6,12 @@ import os
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from shoal.coding.roles import PERSON, ROLES
 from shoal.errors import Problem, did_you_mean
 from shoal.policy.privacy import Privacy
 from shoal.policy.problems import dotted
 from shoal.policy.python_values import python_values
 
-ROLES = {
-    "quasi": "quasi",
-    "sensitive": "sensitive",
-    "identifier": "identifier",
-    "person": "person",
-    "plain": "plain",
-    "drop": "drop",
-    "survey_weight": "weight",
-}
-"""Keyword -> the role of the columns that it names."""
 SETTINGS = {
     "hierarchies": "hierarchy",
     "weights": "weight",
@@ -67,7 +58,9 @@ def _columns(given: Mapping[str, Any]) -> tuple[dict[str, dict[str, Any]], list[
     """Turn columns by role into columns with roles; a column with two roles is a problem."""
     columns: dict[str, dict[str, Any]] = {}
     problems: list[Problem] = []
-    for role, names in python_values({role: given[keyword] for keyword, role in ROLES.items()}).items():
+    by_keyword = {role.keyword: role.name for role in ROLES.values()}
+    asked = {by_keyword[keyword]: names for keyword, names in given.items() if keyword in by_keyword}
+    for role, names in python_values(asked).items():
         for name in _names(names, role, problems):
             former = columns.setdefault(name, {"role": role})["role"]
             if former != role:
@@ -76,7 +69,7 @@ def _columns(given: Mapping[str, Any]) -> tuple[dict[str, dict[str, Any]], list[
         for name in _names(names, dotted("groups", kind), problems):
             if name in columns:
                 problems.append(_two_roles(name, columns[name].get("group", columns[name]["role"]), kind))
-            columns.setdefault(name, {"role": "person", "group": kind})
+            columns.setdefault(name, {"role": PERSON.name, "group": kind})
     return columns, problems
 
 

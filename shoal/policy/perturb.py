@@ -51,10 +51,6 @@ Perturb = Annotated[
 ]
 
 
-REASONS = {"quasi": "it is generalized", "weight": "estimates need true weights"}
-"""Role -> why a column of it is not perturbed, although it is published."""
-
-
 def perturbation(spec: Mapping[str, float]) -> Perturbation:
     """Return the perturbation that a column asks for."""
     ((name, amount),) = spec.items()
@@ -66,20 +62,20 @@ def perturb_problems(
 ) -> list[Problem]:
     """Return the columns that cannot be perturbed, and what does not go together with a perturbed one."""
     found = []
-    sensitive = [name for name, column in columns.items() if column.role == "sensitive"]
+    sensitive = [name for name, column in columns.items() if column.role.protected]
     models = privacy.models(sensitive) if privacy is not None and sensitive else ()
     kind = METHODS[method.name] if method is not None and method.name in METHODS else None
     for name, column in columns.items():
         if column.perturb is None:
             continue
         path, way = dotted("columns", name, "perturb"), perturbation(column.perturb)
-        if column.role not in ("plain", "sensitive"):
-            why = REASONS.get(column.role, "nothing of its values is published")
+        if column.role.removed or column.role.unperturbed:
+            why = column.role.unperturbed or "nothing of its values is published"
             message = (
                 f"goes with columns that are published as they are, but the column is {column.role}: {why}"
             )
             found.append(Problem(path, message, "leave it out, or make the column plain"))
-        elif column.role == "sensitive":
+        elif column.role.protected:
             own = [model for model in models if getattr(model, "column_name", None) == name]
             if not way.keeps_values:
                 can = ", ".join(other for other, one in PERTURBATIONS.items() if one.keeps_values)

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from textwrap import shorten
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 from pydantic import (
     BaseModel,
@@ -20,7 +20,8 @@ from pydantic import (
 )
 
 from shoal.coding import Attribute
-from shoal.coding.column_plan import REMOVED, ColumnPlan, Role
+from shoal.coding.column_plan import ColumnPlan
+from shoal.coding.roles import PERSON, ROLES, SENSITIVE, Role
 from shoal.errors import POLICY, PolicyError, Problem
 from shoal.judging.measures import MEASURES
 from shoal.methods import METHODS
@@ -107,7 +108,7 @@ class Policy(BaseModel):
         """Say in a line what it asks for; `to_toml` tells everything."""
         roles = ", ".join(
             f"{role} {', '.join(printable(name) for name in names)}"
-            for role in get_args(Role)
+            for role in ROLES.values()
             if (names := self.names(role))
         )
         asked = ", ".join(f"{key} = {toml.value(value)}" for key, value in self.to_dict()["privacy"].items())
@@ -292,7 +293,7 @@ class Policy(BaseModel):
         used = {
             name: own
             for name, own in self.columns.items()
-            if own.role not in REMOVED or own.role == "person" or name in orders
+            if not own.role.removed or own.role.counted or name in orders
         }
         return self.data.options(used)
 
@@ -343,12 +344,12 @@ class Policy(BaseModel):
     @property
     def people(self) -> tuple[str, ...]:
         """The columns that say whose a row is, together; those that name groups of people are not among them."""
-        return tuple(name for name in self.names("person") if self.columns[name].group is None)
+        return tuple(name for name in self.names(PERSON) if self.columns[name].group is None)
 
     @property
     def groups(self) -> tuple[str, ...]:
         """The kinds of groups that guarantees count besides people, such as households."""
-        named = (column.group for column in self.columns.values() if column.role == "person")
+        named = (column.group for column in self.columns.values() if column.role.counted)
         return tuple(dict.fromkeys(name for name in named if name is not None))
 
     def names(self, role: Role) -> tuple[str, ...]:
@@ -365,7 +366,7 @@ class Policy(BaseModel):
 
     def models(self, sensitive: Sequence[str] | None = None) -> tuple[Model, ...]:
         """Return the models to satisfy; `sensitive` names the sensitive columns in the order of the table."""
-        names = self.names("sensitive") if sensitive is None else sensitive
+        names = self.names(SENSITIVE) if sensitive is None else sensitive
         protected = {name: self.columns[name].protected or () for name in names if name in self.columns}
         return self.privacy.models(names, protected)
 
@@ -395,12 +396,12 @@ class Policy(BaseModel):
             measure=self.utility.measure,
             suppress=self.utility.suppress,
             uniform=self.utility.levels is not None,
-            people=bool(self.names("person")),
+            people=bool(self.names(PERSON)),
             of_columns=self.column_models(),
         )
         if self.privacy.earlier is None:
             return found
-        columns = self.names("sensitive") if names is None else names
+        columns = self.names(SENSITIVE) if names is None else names
         return found.over_time(members=self.privacy.earlier_adversary == "members", sensitive=len(columns))
 
     def build_method(self) -> Method:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from shoal.coding import Attribute
+from shoal.coding.roles import SENSITIVE
 from shoal.errors import Problem, did_you_mean
 from shoal.policy.draft import Draft
 from shoal.policy.privacy import KINDS, SENSITIVE_KEYS, Privacy
@@ -31,13 +32,13 @@ def _of_earlier(privacy: Privacy, draft: Draft) -> Iterator[Problem]:
             hint = f"name them: {setting('privacy.earlier', ['january.csv'])}"
             yield Problem("privacy.earlier_adversary", "there are no earlier releases", hint)
         return
-    for model in privacy.models(draft.names("sensitive")):
+    for model in privacy.models(draft.names(SENSITIVE)):
         if not model.over_time:
             message = f"{model.name} has no meaning for several releases together"
             hint = "with earlier releases ask for k, distinct l or p: how many candidates and values are left"
             yield Problem(f"privacy.{model.key.name}", message, hint)
     for name, column in draft.columns.items():
-        if column.role == "person" and (column.group is not None or column.publish is not None):
+        if column.role.counted and (column.group is not None or column.publish is not None):
             message = "only single people, whose rows cannot be followed, are recognised in earlier releases"
             yield Problem(dotted("columns", name), message, "leave out `group` or `publish`, or `earlier`")
     if draft.population is not None and draft.population.listed:
@@ -49,7 +50,7 @@ def _of_earlier(privacy: Privacy, draft: Draft) -> Iterator[Problem]:
 
 
 def _of_lasting(privacy: Privacy, draft: Draft) -> Iterator[Problem]:
-    sensitive = draft.names("sensitive")
+    sensitive = draft.names(SENSITIVE)
     for name in privacy.lasting or ():
         if name not in sensitive:
             hint = did_you_mean(name, sensitive) or _more_sensitive()
@@ -58,7 +59,7 @@ def _of_lasting(privacy: Privacy, draft: Draft) -> Iterator[Problem]:
 
 def _of_protected(privacy: Privacy, draft: Draft) -> Iterator[Problem]:
     """Yield the protected nodes that change no model."""
-    sensitive = draft.names("sensitive")
+    sensitive = draft.names(SENSITIVE)
     for name in sensitive:
         if not draft.columns[name].protected:
             continue
@@ -70,7 +71,7 @@ def _of_protected(privacy: Privacy, draft: Draft) -> Iterator[Problem]:
 
 def _of_sensitive_keys(privacy: Privacy, draft: Draft) -> Iterator[Problem]:
     """Yield the requirements that are about sensitive columns, and name others or find none."""
-    sensitive = draft.names("sensitive")
+    sensitive = draft.names(SENSITIVE)
     for key in SENSITIVE_KEYS:
         value = privacy.asked.get(key)
         if value is not None and not sensitive:
@@ -84,7 +85,7 @@ def _of_sensitive_keys(privacy: Privacy, draft: Draft) -> Iterator[Problem]:
 
 
 def _of_missing_hierarchies(privacy: Privacy, draft: Draft) -> Iterator[Problem]:
-    sensitive = draft.names("sensitive")
+    sensitive = draft.names(SENSITIVE)
     for asked in privacy.requirements:
         for name in sensitive if getattr(asked.kind, "needs_hierarchy", False) else ():
             if asked.column in (None, name) and draft.columns[name].hierarchy in (None, "none"):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 from pydantic import BeforeValidator, Field, ValidationError, WithJsonSchema, model_validator
 
+from shoal.coding.roles import CODED, PLAIN, QUASI, SENSITIVE
 from shoal.errors import PolicyError, Problem, did_you_mean
 from shoal.policy.problems import dotted, explained
 from shoal.policy.section import Number, Part, Text, wrong
@@ -29,8 +30,7 @@ if TYPE_CHECKING:
     from shoal.policy.sections import Column, Utility
 
 EXAMPLE = '[[query]] with where = { age = { from = 30, to = 45 }, sex = "Female" }'
-PUBLISHED = ("quasi", "sensitive", "plain")
-CODED = ("quasi", "sensitive")
+PUBLISHED = (QUASI, SENSITIVE, PLAIN)
 
 
 # --- spelling ---------------------------------------------------------------------------------------------
@@ -186,7 +186,7 @@ def purpose_problems(
             found.append(Problem(path, f"'{name}' has the role {columns[name].role}", can))
 
     if utility.predict is not None:
-        check("utility.predict", utility.predict, ("sensitive", "plain"))
+        check("utility.predict", utility.predict, (SENSITIVE, PLAIN))
     if utility.regression is not None:
         for name in (utility.regression.outcome, *utility.regression.on):
             check("utility.regression", name, PUBLISHED)

@@ -11,6 +11,7 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    PlainSerializer,
     PlainValidator,
     Strict,
     WithJsonSchema,
@@ -18,7 +19,7 @@ from pydantic import (
     model_validator,
 )
 
-from shoal.coding.column_plan import Role
+from shoal.coding.roles import ROLES, Role, find_role
 from shoal.errors import did_you_mean
 from shoal.io.read_options import is_encoding
 from shoal.judging.measures import MEASURES
@@ -211,14 +212,16 @@ class DateText(Part):
     """Signs of strftime, such as `%d.%m.%Y`."""
 
 
+if TYPE_CHECKING:
+    RoleName = Role
+else:
+    RoleName = Annotated[Literal[tuple(ROLES)], AfterValidator(find_role), PlainSerializer(str)]
+
+
 class Column(Part):
     """What a column is, and how it may be generalized."""
 
-    role: Role
-    """`quasi`: known to others, generalized. `sensitive`: published, protected. `identifier`: names people, removed.
-    `person`: says whose a row is; removed, and guarantees count people. `plain`: published as it is. `drop`: not
-    published, although it names nobody. `weight`: how many people of the population a row stands for; published as it
-    is, and read for the risk of a survey."""
+    role: RoleName = Field(description=" ".join(f"`{role}`: {role.meaning}" for role in ROLES.values()))
     hierarchy: HierarchySpec | None = None
     """A CSV file relative to the policy, `auto`, `none`, or a table with the name of a kind as a key."""
     weight: Annotated[Number, Field(ge=0)] = 1.0

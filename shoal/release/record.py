@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from shoal import __version__
+from shoal.coding.roles import IDENTIFIER, PERSON, ROLES
 from shoal.errors import ShoalBug
 from shoal.release.pseudonyms import PSEUDONYM
 from shoal.release.results import plain
@@ -25,13 +26,7 @@ LOSS_WORDS = (
 )
 
 PUBLISHED_AS = {
-    "quasi": "generalized",
-    "sensitive": "as it is",
-    "plain": "as it is",
-    "identifier": "removed",
-    "person": "removed; guarantees count people",
-    "drop": "not published",
-    "weight": "as it is",
+    **{name: role.published for name, role in ROLES.items()},
     PSEUDONYM: "as random pseudonyms",
 }
 
@@ -113,7 +108,7 @@ def make_card(
         "columns": [
             {
                 "name": name,
-                "role": role if role != PSEUDONYM else "person" if name in person else "identifier",
+                "role": role if role != PSEUDONYM else PERSON if name in person else IDENTIFIER,
                 "published": changed.get(name, words[role])
                 if name not in named
                 else f"removed; guarantees count by {named[name]}",

@@ -17,8 +17,8 @@ from shoal.apps.studio.page import page
 from shoal.apps.studio.private_folder import Folder
 from shoal.apps.studio.project import Project
 from shoal.apps.studio.roles import screen as roles_screen
-from shoal.apps.studio.roles.changes import options_for, role_in, roles
-from shoal.coding.column_plan import Role
+from shoal.apps.studio.roles.changes import options_for, role_in
+from shoal.coding.roles import ROLES
 from shoal.errors import ShoalError
 from shoal.policy.sections import Column
 
@@ -47,12 +47,12 @@ def shown(project: Project) -> str:
 
 
 def test_every_role_of_a_policy_is_offered_with_its_meaning():
-    assert [one.name for one in roles()] == list(get_args(Role))
-    assert all(one.meaning for one in roles())
-    assert sorted(one.key for one in roles()) == ["d", "e", "i", "p", "q", "s", "w"]
+    assert list(ROLES) == list(get_args(Column.model_fields["role"].annotation))
+    assert all(one.meaning for one in ROLES.values())
+    assert sorted(one.letter for one in ROLES.values()) == ["d", "e", "i", "p", "q", "s", "w"]
 
 
-@pytest.mark.parametrize("role", get_args(Role))
+@pytest.mark.parametrize("role", ROLES)
 def test_settings_that_are_offered_are_accepted(role: str):
     from shoal.policy import Policy
 

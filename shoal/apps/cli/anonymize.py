@@ -11,6 +11,7 @@ from shoal.apps.cli import command_options, source_options
 from shoal.apps.cli.command_options import LOCAL, PATH, PolicyOptions, names_of
 from shoal.apps.cli.messages import say
 from shoal.apps.cli.source_options import TARGET, Data
+from shoal.coding.roles import DROP, IDENTIFIER, PERSON, PLAIN, QUASI, SENSITIVE, WEIGHT
 
 
 @click.command()
@@ -27,14 +28,7 @@ from shoal.apps.cli.source_options import TARGET, Data
 )
 @source_options.data()
 @command_options.settings
-@command_options.quasi
-@command_options.sensitive
-@command_options.role("identifier", "columns to remove")
-@command_options.person
-@command_options.groups
-@command_options.role("plain", "columns to keep as they are")
-@command_options.role("drop", "columns to leave out")
-@command_options.role("survey-weight", "the column of survey weights", "A")
+@command_options.role_options(QUASI, SENSITIVE, IDENTIFIER, PERSON, PLAIN, DROP, WEIGHT)
 @click.option("--k", type=int, help="The smallest allowed equivalence class.")
 @click.option("--record", type=PATH, help="Write the private run record (JSON) here.")
 @click.option("--card", "cards", multiple=True, type=PATH,

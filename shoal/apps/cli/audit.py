@@ -11,6 +11,7 @@ from shoal.apps.cli import command_options, source_options
 from shoal.apps.cli.command_options import LOCAL, PATH, PolicyOptions, names_of
 from shoal.apps.cli.messages import say
 from shoal.apps.cli.source_options import ReceivedOptions
+from shoal.coding.roles import PERSON, QUASI, SENSITIVE
 
 
 @click.command()
@@ -18,10 +19,7 @@ from shoal.apps.cli.source_options import ReceivedOptions
 @click.option("-p", "--policy", "policy_file", type=PATH, help="The policy to check it against.")
 @source_options.received()
 @command_options.settings
-@command_options.quasi
-@command_options.sensitive
-@command_options.person
-@command_options.groups
+@command_options.role_options(QUASI, SENSITIVE, PERSON)
 @click.option("--k", type=int, help="The smallest allowed equivalence class.")
 @click.option("--measure", "measures", multiple=True, shell_complete=names_of("measures"),
               help="Compute this measure too (see `shoal measures`).")  # fmt: skip

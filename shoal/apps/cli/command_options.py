@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from shoal.coding.roles import QUASI, ROLES, WEIGHT, Role
 from shoal.errors import COMMAND_LINE, PolicyError, Problem
 
 if TYPE_CHECKING:
@@ -106,16 +107,6 @@ def listed(_context: click.Context, _parameter: click.Parameter, text: str | Non
     return [part.strip() for part in text.split(",") if part.strip()] if text else []
 
 
-def role(name: str, what: str, metavar: str = "A,B,..") -> Callable[[Any], Any]:
-    """Return the option for the columns with a role."""
-    return click.option(f"--{name}", callback=listed, metavar=metavar, help=f"Without a policy: {what}.")
-
-
-quasi = role("quasi", "the quasi-identifiers")
-sensitive = role("sensitive", "the sensitive columns")
-person = role("person", "columns that say whose a row is; guarantees then count people")
-
-
 def _groups(
     _context: click.Context, _parameter: click.Parameter, given: tuple[str, ...]
 ) -> dict[str, list[str]]:
@@ -138,6 +129,18 @@ groups = click.option(
     help="Without a policy: columns that name groups of people, such as household=address; guarantees then count "
     "these as well.",
 )
+
+
+def role_options(*roles: Role) -> Callable[[Any], Any]:
+    """Return the options for columns with these roles; with people, also the one for groups of them."""
+    found = []
+    for role in roles:
+        flag, metavar = f"--{role.keyword.replace('_', '-')}", "A" if role == WEIGHT else "A,B,.."
+        what = f"Without a policy: {role.columns}."
+        found.append(click.option(flag, callback=listed, metavar=metavar, help=what))
+        if role.counted:
+            found.append(groups)
+    return stacked(*found)
 
 
 @dataclass(frozen=True)
@@ -170,14 +173,11 @@ class PolicyOptions:
             if problems:
                 raise PolicyError(problems, where=COMMAND_LINE)
             return Policy.read(self.path, self.settings)
-        if not self.roles["quasi"]:
+        if not self.roles[QUASI.keyword]:
             hint = "give -p POLICY, or --quasi with --k; `shoal init` writes one"
             raise PolicyError([Problem("policy", "is missing", hint)], where=COMMAND_LINE)
         made = Policy.from_keywords(**self.roles, k=USUAL_K)
         return made.override(self.settings) if self.settings else made
-
-
-ROLES = ("quasi", "sensitive", "identifier", "person", "groups", "plain", "drop", "survey_weight")
 
 
 def _policy_options(
@@ -196,5 +196,11 @@ def _policy_options(
     return PolicyOptions(policy_file, tuple(changes), roles)
 
 
-policy = gather("policy", _policy_options, *("policy_file", "settings", "engine", "method", "k"), *ROLES)
+policy = gather(
+    "policy",
+    _policy_options,
+    *("policy_file", "settings", "engine", "method", "k"),
+    "groups",
+    *(role.keyword for role in ROLES.values()),
+)
 """Pass the policy to a command as one value, with the options that change it, or that stand for a policy."""

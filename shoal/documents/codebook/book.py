@@ -14,10 +14,11 @@ from typing import Any
 import polars as pl
 
 from shoal import __version__
-from shoal.coding.column_plan import REMOVED, ColumnPlan
+from shoal.coding.column_plan import ColumnPlan
 from shoal.coding.hierarchy.distinct_values import text_of
 from shoal.coding.hierarchy.kinds import Kind, TableKind, parsed
 from shoal.coding.hierarchy.meanings import MISSING, Bound, Meaning, number_label, value
+from shoal.coding.roles import QUASI, SENSITIVE
 from shoal.io.type_inference import guess_numbers_and_dates
 from shoal.methods import METHODS
 from shoal.policy import Policy
@@ -157,7 +158,7 @@ def codebook_of(
     bucket = bucket_name(policy.columns)
     if second is None:
         return Codebook(len(rows), _columns(rows, policy, known, bucket, "", most))
-    count = unused_name(COUNT, (bucket, *policy.names("sensitive")))
+    count = unused_name(COUNT, (bucket, *policy.names(SENSITIVE)))
     return Codebook(
         len(rows),
         _columns(rows, policy, known, bucket, "", most),
@@ -181,7 +182,7 @@ def _columns(
     out = []
     ends = {
         one: (name, side)
-        for name in policy.names("quasi")
+        for name in policy.names(QUASI)
         for side, one in enumerate(bounds_among(rows.columns, name, policy.columns))
         if one is not None
     }
@@ -235,10 +236,10 @@ def _column(column: pl.Series, plan: ColumnPlan, most: int | None, single: str) 
         if column.dtype != pl.String
         else _type_of_texts(pl.Series(present, dtype=pl.String))
     )
-    if plan.role != "quasi":
-        if plan.role in ("identifier", "person"):
+    if not plan.role.generalized:
+        if "publish" in plan.role.settings:
             return _naming(column, plan, own, len(present), missing)
-        words = PUBLISHED_AS[plan.role] if plan.role not in REMOVED else "as it is"
+        words = PUBLISHED_AS[plan.role] if not plan.role.removed else "as it is"
         return _as_it_is(column, plan.role, words, own, shown, often, missing)
     kind = parsed(plan.hierarchy)
     if most is not None and len(present) > most:

@@ -12,6 +12,7 @@ import numpy as np
 from shoal import io
 from shoal.coding import CodedTable
 from shoal.coding.hierarchy.kinds import parsed
+from shoal.coding.roles import SENSITIVE
 from shoal.documents.codebook.book import Codebook, codebook_of
 from shoal.documents.codebook.codebook_files import check_codebook_paths, codebook_text
 from shoal.errors import OutputError
@@ -47,7 +48,7 @@ def codebook(
     frame = io.read(source, options)
     rows = frame.data
     if second is None:
-        second = second_beside(source, rows.columns, chosen.names("sensitive"))
+        second = second_beside(source, rows.columns, chosen.names(SENSITIVE))
     other = None if second is None else io.read(second, options).data
     book = codebook_of(rows, chosen, other, most=most)
     book = book.titled({**(titles or {}), **frame.options.labels.columns})

@@ -32,7 +32,7 @@ def losses_shown(shown: Callable[[str], Shown | None], policy: Policy) -> dict[s
     """
     found = {}
     for plan in policy.plans(list(policy.columns), of_release=True):
-        own = shown(plan.name) if plan.role == "quasi" else None
+        own = shown(plan.name) if plan.role.generalized else None
         if own is None or not 0 < len(own[0]) <= MOST_LABELS:
             continue
         rows = dict(zip(own[0].to_list(), own[1].tolist(), strict=True))
@@ -49,7 +49,7 @@ def losses_shown(shown: Callable[[str], Shown | None], policy: Policy) -> dict[s
 
 def mean_loss(losses: Mapping[str, float], policy: Policy) -> float | None:
     """Return the mean over all quasi-identifiers, by their weights; None if that of one is not known."""
-    weights = {plan.name: plan.weight for plan in policy.plans(list(policy.columns)) if plan.role == "quasi"}
+    weights = {plan.name: plan.weight for plan in policy.plans(list(policy.columns)) if plan.role.generalized}
     if not weights or not weights.keys() <= losses.keys() or not sum(weights.values()):
         return None
     whole = math.fsum(losses[name] * weight for name, weight in weights.items())

@@ -141,10 +141,8 @@ def _head(made: Report, sign_off: SignOff) -> list[str]:
 
 def _columns(made: Report) -> list[str]:
     lines = ["| column | role | what was done |", "| --- | --- | --- |"]
-    done = {"quasi": "generalized", "sensitive": "published as it is", "identifier": "removed", "person": "removed",
-            "drop": "removed", "plain": "published as it is", "weight": "published as it is"}  # fmt: skip
     for name, column in made.subject.policy.columns.items():
-        words = f"published as {column.publish}s" if column.publish else done.get(column.role, column.role)
+        words = f"published as {column.publish}s" if column.publish else column.role.done
         lines.append(f"| {_cell(name)} | {column.role} | {words} |")
     return [*lines, ""]
 

@@ -14,6 +14,7 @@ from typing import Any
 from shoal import io
 from shoal.coding.hierarchy.kinds import parsed
 from shoal.coding.hierarchy.kinds.file import File
+from shoal.coding.roles import SENSITIVE
 from shoal.documents.card import card_of
 from shoal.documents.codebook.codebook_files import codebook_text
 from shoal.documents.codebook.describe import codebook
@@ -108,7 +109,7 @@ def evidence(
     told = read_record(record)
     if second is None:
         names = io.read(release, chosen.release_options(None)).columns
-        second = second_beside(release, names, chosen.names("sensitive"))
+        second = second_beside(release, names, chosen.names(SENSITIVE))
     second = None if second is None else Path(second)
     study = study_release(
         release, chosen, original=original, record=record, second=second, suppressed_as=suppressed_as,

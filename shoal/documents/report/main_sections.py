@@ -7,6 +7,7 @@ from typing import Any
 
 from shoal.coding.column_plan import ColumnPlan
 from shoal.coding.hierarchy.kinds import parsed
+from shoal.coding.roles import WEIGHT
 from shoal.documents.pages.look import Marked
 from shoal.documents.report.attack_results import TriedAttack
 from shoal.documents.report.charts import before_and_after
@@ -64,7 +65,7 @@ def asked_for(policy: Policy, columns: Sequence[str], *, several: bool, followed
                 "A dropped column is not published, although it names nobody."
                 + (
                     " A weight column says how many people of the population a row stands for, and is published."
-                    * any(plan.role == "weight" for plan in plans)
+                    * any(plan.role == WEIGHT for plan in plans)
                 )
                 + (
                     f" A person column says whose a row is, and is {_shown(followed)}; guarantees count people."
@@ -88,7 +89,7 @@ def _published_as(plan: ColumnPlan) -> str:
 
 def _generalized(plan: ColumnPlan) -> tuple[str, str]:
     """Return how a column may be generalized. Values that a policy lists may be rare, so they are not shown."""
-    if plan.role != "quasi":
+    if not plan.role.generalized:
         return "", ""
     words = parsed(plan.hierarchy).describe(free=True)
     if plan.limit is not None:

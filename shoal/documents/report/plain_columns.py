@@ -9,6 +9,7 @@ import numpy as np
 from shoal.coding import Attribute
 from shoal.coding.column_plan import ColumnPlan
 from shoal.coding.encode import encode_column
+from shoal.coding.roles import PLAIN
 from shoal.documents.report.bins import Bins, bins_of
 from shoal.documents.report.subject import Subject
 from shoal.errors import ShoalError
@@ -25,7 +26,7 @@ def plain_distributions(subject: Subject) -> Iterator[tuple[Bins, FloatVector, F
     for name, after in subject.plain.items():
         before = subject.table.kept[name]
         try:
-            hierarchy, codes = encode_column(coded(before), ColumnPlan(name, "plain"))
+            hierarchy, codes = encode_column(coded(before), ColumnPlan(name, PLAIN))
         except ShoalError:
             continue
         people = np.bincount(codes, minlength=hierarchy.size)

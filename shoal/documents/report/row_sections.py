@@ -13,6 +13,7 @@ from shoal.coding import Attribute
 from shoal.coding.column_plan import ColumnPlan
 from shoal.coding.encode import encode_column
 from shoal.coding.hierarchy.kinds import parsed
+from shoal.coding.roles import PLAIN
 from shoal.documents.report.bins import Bins, bins_of
 from shoal.documents.report.charts import bars
 from shoal.documents.report.gate import Gate
@@ -126,8 +127,8 @@ def _values(case: Case) -> Iterator[tuple[Bins, FloatVector]]:
         shown = attribute.hierarchy.leaves.gather(codes[codes >= 0].astype(np.uint32))
         columns[attribute.name] = shown, plans[attribute.name]
     columns |= {
-        name: (case.sheet[name], ColumnPlan(name, "plain"))
-        for name in (*policy.names("plain"), *columns_without_role(case))
+        name: (case.sheet[name], ColumnPlan(name, PLAIN))
+        for name in (*policy.names(PLAIN), *columns_without_role(case))
         if name in case.sheet.columns
     }
     for name, (cells, plan) in columns.items():

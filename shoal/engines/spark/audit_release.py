@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.coding import Attribute
 from shoal.coding.hierarchy import ROOT
+from shoal.coding.roles import DROP
 from shoal.engines.spark import is_spark_frame
 from shoal.engines.spark.driver_tables import ClusterCase, Counted, no_rows
 from shoal.engines.spark.encode_columns import coded, coded_column, lone_rows
@@ -113,7 +114,7 @@ def _case(
         raise DataError(
             f"column '{bucket}' may number buckets, and buckets are judged by the local engine alone"
         )
-    quasi = [plan for plan in plans if plan.role == "quasi"]
+    quasi = [plan for plan in plans if plan.role.generalized]
     frame, notes = given.frame, []
     marked = F.lit(True)
     for plan in quasi:
@@ -131,7 +132,7 @@ def _case(
         raise DataError(
             f"the release has {rows:,} rows, more than the {whole:,} of its original: is it the right one?"
         )
-    left = [name for name in policy.names("drop") if name in columns]
+    left = [name for name in policy.names(DROP) if name in columns]
     if left:
         notes.append(
             f"the policy drops columns that the release has, so they were not judged: {', '.join(left)}"
@@ -181,11 +182,11 @@ def _attributes(
     if table is not None:
         return table.attributes, table.sensitive, table.sensitive_counts
     plans = {plan.name: plan for plan in policy.plans(given.columns, of_release=True)}
-    attributes = tuple(attribute_of(plan) for plan in plans.values() if plan.role == "quasi")
+    attributes = tuple(attribute_of(plan) for plan in plans.values() if plan.role.generalized)
     secrets = []
     for place, name in enumerate(given.columns):
         plan = plans[name]
-        if plan.role == "sensitive":
+        if plan.role.protected:
             own = replace(given, options=replace(given.options, guess_types=not has_domain(plan)))
             secrets.append((plan, *coded_column(own, place, plan)[1:]))
     sensitive = tuple(

@@ -12,7 +12,7 @@ import polars as pl
 import pyarrow as pa  # type: ignore[import-untyped]
 
 from shoal.coding import Attribute
-from shoal.coding.column_plan import AS_THEY_ARE, ColumnPlan
+from shoal.coding.column_plan import ColumnPlan
 from shoal.coding.columns import Columns, Kept
 from shoal.coding.encode import check_bounds
 from shoal.coding.hierarchy import Hierarchy, build
@@ -83,9 +83,9 @@ def coded(session: SparkSession, source: Source, plans: Sequence[ColumnPlan]) ->
     """Code a table. Raises all problems of all columns together."""
     by_name = {plan.name: plan for plan in plans}
     roles = [by_name[name].role for name in source.columns]
-    quasi = [i for i, role in enumerate(roles) if role == "quasi"]
-    sensitive = [i for i, role in enumerate(roles) if role == "sensitive"]
-    kept = [i for i, role in enumerate(roles) if role in ("sensitive", *AS_THEY_ARE)]
+    quasi = [i for i, role in enumerate(roles) if role.generalized]
+    sensitive = [i for i, role in enumerate(roles) if role.protected]
+    kept = [i for i, role in enumerate(roles) if role.shown_as_it_is]
     wanted = [*quasi, *sensitive, *([i for i in kept if i not in sensitive] if source.text else [])]
     found: dict[int, tuple[Lookup, Hierarchy | None, LongVector | None]] = {}
     counted = distinct_values(source.frame, [f"f{place}" for place in wanted])
@@ -95,7 +95,7 @@ def coded(session: SparkSession, source: Source, plans: Sequence[ColumnPlan]) ->
         try:
             found[place] = coded_column(source, place, plan, counted.get(f"f{place}"))
         except _TooMany as error:
-            if plan.role not in AS_THEY_ARE:  # otherwise it stays the text that it is
+            if plan.role.coded:  # otherwise it stays the text that it is
                 problems.append((plan.name, error))
         except (DataError, HierarchyError) as error:
             problems.append((plan.name, error))
@@ -169,13 +169,13 @@ def coded_column(
     frame = inferred(raw.alias(plan.name), source.options, text=source.text)
     values, guessed = frame.data.to_series(), plan.name in frame.guessed.columns
     changed = None if values.dtype == raw.dtype and values.null_count() == raw.null_count() else values
-    if plan.role not in ("quasi", "sensitive"):
+    if not plan.role.coded:
         return Lookup(place, raw, None, changed, guessed), None, None
     if values.null_count() == len(values):
         raise DataError(f"all values are null: drop the column, or make it plain instead of {plan.role}")
     numbers, distinct = factorize(values)
     hierarchy = build(distinct, plan.hierarchy)
-    if plan.limit is not None and plan.role == "quasi":
+    if plan.limit is not None and plan.role.generalized:
         hierarchy = hierarchy.limited(plan.limit)
     if plan.show is not None:
         check_bounds(hierarchy)

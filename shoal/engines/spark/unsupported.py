@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from shoal.coding.roles import PERSON
 from shoal.errors import ARGUMENTS, OutputError, PolicyError, Problem
 from shoal.judging.models.model import GroupModel
 from shoal.support.wording import either
@@ -117,8 +118,8 @@ def judging_problems(policy: Policy) -> list[Problem]:
         if getattr(policy.utility, key) is not None:
             why = "what analysts will do is tried on all rows of the original and of the release"
             problems.append(Problem(f"utility.{key}", why, f"leave it out, or {LOCAL}"))
-    if policy.names("person"):
-        why = f"{', '.join(policy.names('person'))} says whose each row is, and Spark counts rows"
+    if policy.names(PERSON):
+        why = f"{', '.join(policy.names(PERSON))} says whose each row is, and Spark counts rows"
         hint = f"make the column an identifier if everybody has one row, or {LOCAL}"
         problems.append(Problem("columns", why, hint))
     return problems

@@ -47,7 +47,7 @@ class HiddenValues(Model):
     @classmethod
     def of_column(cls, name: str, column: Any) -> Model | None:
         """Return the model of a quasi-identifier whose hierarchy hides values."""
-        hides = column.role == "quasi" and parsed(column.hierarchy).hides
+        hides = column.role.generalized and parsed(column.hierarchy).hides
         return cls.asked(column.hierarchy, column_name=name) if hides else None
 
     @property

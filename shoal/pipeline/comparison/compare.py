@@ -11,6 +11,7 @@ from typing import Any
 
 from shoal import io
 from shoal.coding import CodedTable
+from shoal.coding.roles import QUASI
 from shoal.errors import ARGUMENTS, PolicyError, Problem
 from shoal.io.output_checks import file_of
 from shoal.judging.measures import MEASURES
@@ -168,7 +169,7 @@ def compare_coded(
         lower_is_better=MEASURES[measure].lower_is_better,
         k=privacy.k,
         rows=table.rows,
-        columns=dict.fromkeys((attribute.name for attribute in table.attributes), "quasi"),
+        columns=dict.fromkeys((attribute.name for attribute in table.attributes), QUASI),
         seconds=time.perf_counter() - start,
     )
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
+from shoal.coding.roles import PERSON, SENSITIVE
 from shoal.errors import PolicyError
 from shoal.judging.attacks import ATTACKS
 from shoal.judging.attacks.attack_base import Setting
@@ -140,11 +141,11 @@ def planned_attacks(policy: Policy) -> list[PlannedAttack]:
     setting = Setting(
         method=policy.build_method(),
         models=policy.models(),
-        sensitive=bool(policy.names("sensitive")),
+        sensitive=bool(policy.names(SENSITIVE)),
         population=True,  # A policy about presence names a population, or it is given with the table.
         owners=True,
-        people=bool(policy.names("person")),
-        followed=any(name in policy.pseudonyms for name in policy.names("person")),
+        people=bool(policy.names(PERSON)),
+        followed=any(name in policy.pseudonyms for name in policy.names(PERSON)),
     )
     found: list[PlannedAttack] = []
     for adversary in implied(policy.privacy):

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from shoal.coding.roles import PLAIN, QUASI
 from shoal.errors import PolicyError
 from shoal.methods import METHODS
 from shoal.methods.clustering.agglomerative import Agglomerative
@@ -156,11 +157,11 @@ def without_limits(policy: Policy) -> Iterator[Relaxation]:
 
 def _columns(policy: Policy) -> Iterator[Relaxation]:
     """Each quasi-identifier as if nobody could know it: published as it is."""
-    names = policy.names("quasi")
+    names = policy.names(QUASI)
     for name in names if len(names) > 1 else ():
         yield from _made(
-            policy, "column", name, "quasi", "plain",
-            lambda raw, name=name: raw["columns"].update({name: {"role": "plain"}}),  # type: ignore[misc]
+            policy, "column", name, QUASI, PLAIN,
+            lambda raw, name=name: raw["columns"].update({name: {"role": PLAIN.name}}),  # type: ignore[misc]
         )  # fmt: skip
 
 

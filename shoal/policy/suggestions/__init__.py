@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from shoal import io
-from shoal.coding.column_plan import REMOVED
+from shoal.coding.roles import QUASI, ROLES, SENSITIVE
 from shoal.errors import DataError, check_known
 from shoal.io import FORMATS, Frame, ReadOptions
 from shoal.policy import Data, Policy
@@ -164,8 +164,8 @@ def look_at(frame: Any) -> Suggestion:
         raise DataError(f"the table is empty: it has {table.height:,} rows and {table.width:,} columns")
     k = _size(table.height)
     guesses, table = guess_columns(table, frame.options if isinstance(frame, Frame) else ReadOptions(), k)
-    sensitive = [guess for guess in guesses if guess.role == "sensitive"]
-    quasi = [guess.name for guess in guesses if guess.role == "quasi"]
+    sensitive = [guess for guess in guesses if guess.role == SENSITIVE]
+    quasi = [guess.name for guess in guesses if guess.role == QUASI]
     sets, looked_at = identifying_sets(table, quasi)
     sensitivity, classes, largest = propose_p(table, sensitive, k)
     return Suggestion(
@@ -189,7 +189,7 @@ def _changed(guess: Guess, entry: Mapping[str, Any], why: str) -> Guess:
     more = {key: value for key, value in entry.items() if key not in ("role", "hierarchy")}
     if not why:
         return dataclasses.replace(guess, more=more)
-    removed = entry["role"] in REMOVED
+    removed = ROLES[entry["role"]].removed
     return dataclasses.replace(
         guess,
         role=entry["role"],

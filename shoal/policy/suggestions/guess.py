@@ -9,8 +9,8 @@ from typing import Any
 
 import polars as pl
 
-from shoal.coding.column_plan import REMOVED
 from shoal.coding.hierarchy.date_text import DateText, dates_in
+from shoal.coding.roles import ROLES
 from shoal.io import ReadOptions
 from shoal.io.read_options import ColumnReading
 from shoal.policy.suggestions.column_loss import OwnLoss, own_loss
@@ -155,7 +155,7 @@ def _guess(facts: _Facts, own: Told, k: int) -> Guess:
     hierarchy = suggested_hierarchy(facts.name, facts.values, facts.distinct) if role == "quasi" else None
     distinct = 0 if facts.filled == 0 else facts.distinct
     guess = Guess(facts.name, role, reason, hierarchy, distinct, advice, own.warning)
-    if role in REMOVED:
+    if ROLES[role].removed:
         if role != "identifier" or not 1 < facts.distinct < facts.filled:
             return replace(guess, warning="")
         repeated = REPEATED if is_numbering(facts.name) else ""

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shoal.coding.column_plan import REMOVED
 from shoal.coding.hierarchy.kinds import parsed
 from shoal.coding.hierarchy.kinds.cuts import Cuts
 from shoal.coding.hierarchy.kinds.dates import Dates
 from shoal.coding.hierarchy.kinds.widths import Widths
+from shoal.coding.roles import ROLES
 from shoal.errors import DataError
 from shoal.judging.models.safe_harbor import DIGITS, OLDEST, SAFE_HARBOR
 from shoal.policy.suggestions.vocabulary import AGES, words_of
@@ -77,9 +77,9 @@ def of_column(
     role, spec = entry["role"], entry.get("hierarchy")
     if HARBOR in entry:
         return entry, ""  # somebody has decided already
-    if role in REMOVED and entry.get("publish") is None:
+    if ROLES[role].removed and entry.get("publish") is None:
         return {**entry, HARBOR: "identifier"}, ""
-    if role in REMOVED:
+    if ROLES[role].removed:
         left = {key: value for key, value in entry.items() if key not in ("publish", "order")}
         return {**left, HARBOR: "identifier"}, "a code for each person is one of the 18 kinds"
     if known & ZIPS:

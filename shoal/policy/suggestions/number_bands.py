@@ -50,7 +50,7 @@ def bands(values: pl.Series, counts: LongVector | None = None) -> dict[str, Any]
 
 
 def _apart(line: FloatVector) -> bool:
-    span, largest = float(line[-1] - line[0]), float(np.abs(line).max())
+    span, largest = float(line[-1]) - float(line[0]), float(np.abs(line).max())
     return 1e-9 < span < 1e15 and largest <= 1e12 * span
 
 

@@ -49,10 +49,10 @@ class CellReader(Brief):
             known, others = [True] * len(attributes), (*policy.columns, *table.columns, *table.dropped)
             codes = sensitive_codes(rows, sensitive)
         else:
-            quasi = [plan for plan in plans if plan.role == "quasi"]
+            quasi = [plan for plan in plans if plan.role.generalized]
             attributes = tuple(attribute_of(plan) for plan in quasi)
             known, others = [has_domain(plan) for plan in quasi], tuple(policy.columns)
-            shown = encode(rows, [plan for plan in plans if plan.role == "sensitive"])
+            shown = encode(rows, [plan for plan in plans if plan.role.protected])
             sensitive, codes = shown.sensitive, shown.secrets.wide
         bounds = {a.name: bounds_among(rows.columns, a.name, others) for a in attributes}
         return cls(rows, attributes, sensitive, codes, tuple(known), bounds, whole - len(rows))

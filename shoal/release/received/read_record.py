@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from shoal.coding.column_plan import REMOVED
+from shoal.coding.roles import REMOVED
 from shoal.errors import DataError, PolicyError
 from shoal.methods import Method
 from shoal.policy.method_options import built

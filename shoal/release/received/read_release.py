@@ -12,6 +12,7 @@ import polars as pl
 from shoal import io
 from shoal.coding import CodedTable
 from shoal.coding.hierarchy import ROOT, Hierarchy
+from shoal.coding.roles import DROP, QUASI, SENSITIVE
 from shoal.errors import DataError
 from shoal.io.coded import Codes
 from shoal.io.sheet import Sheet, coded_values
@@ -38,7 +39,7 @@ def read_release(
     """
     options = policy.release_options(delimiter)
     rows = io.read(source, options).sheet()
-    sensitive = policy.names("sensitive")
+    sensitive = policy.names(SENSITIVE)
     if second is None:
         second = second_beside(source, rows.columns, sensitive)
     if second is None:
@@ -69,7 +70,7 @@ def typed(rows: Sheet, policy: Policy, table: CodedTable | None) -> Sheet:
             lambda shown: retyped(shown, types[shown.name]) if shown.name in types else shown
         )
     plans = policy.plans(rows.columns, of_release=True)
-    guessed = [plan.name for plan in plans if plan.role == "sensitive" and not has_domain(plan)]
+    guessed = [plan.name for plan in plans if plan.role.protected and not has_domain(plan)]
     return rows.with_values(
         lambda shown: (
             guess_numbers_and_dates(shown) if shown.name in guessed and shown.dtype == pl.String else shown
@@ -108,7 +109,7 @@ def as_published(
         )
     whole = len(rows)
     rows, notes = _without_suppressed(rows, policy, suppressed_as)
-    left = [name for name in policy.names("drop") if name in rows.columns]
+    left = [name for name in policy.names(DROP) if name in rows.columns]
     if left:
         notes.append(
             f"the policy drops columns that the release has, so they were not judged: {', '.join(left)}"
@@ -132,7 +133,7 @@ def as_published(
 
 def _without_suppressed(rows: Sheet, policy: Policy, suppressed_as: str | None) -> tuple[Sheet, list[str]]:
     """Return the rows that do not stand for suppressed ones, and what a user should know about those that may."""
-    marked = _showing(rows, policy.names("quasi"), ROOT if suppressed_as is None else suppressed_as)
+    marked = _showing(rows, policy.names(QUASI), ROOT if suppressed_as is None else suppressed_as)
     if not marked.any():
         return rows, []
     if suppressed_as is not None:

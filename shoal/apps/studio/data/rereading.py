@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def was_read_so(frame: Frame | None, tables: Mapping[str, Any]) -> bool:
     """Whether a table was read as a policy says, even one with problems; what it leaves open was detected."""
-    from shoal.coding.column_plan import REMOVED
+    from shoal.coding.roles import REMOVED
     from shoal.policy.sections import Data
 
     if frame is None:
@@ -38,7 +38,6 @@ def options_of(tables: Mapping[str, Any]) -> ReadOptions:
     """Return how a policy says to read the table, whatever else may be wrong with it."""
     from pydantic import ValidationError
 
-    from shoal.coding.column_plan import REMOVED
     from shoal.policy.problems import explained
     from shoal.policy.sections import Column, Data
 
@@ -50,4 +49,4 @@ def options_of(tables: Mapping[str, Any]) -> ReadOptions:
         data = Data.model_validate(tables.get("data", {}))
     except ValidationError as error:
         raise PolicyError(explained(error, Data, "data")) from None
-    return data.options({name: one for name, one in columns.items() if one.role not in REMOVED})
+    return data.options({name: one for name, one in columns.items() if not one.role.removed})

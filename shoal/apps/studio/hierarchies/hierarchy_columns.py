@@ -15,6 +15,7 @@ from shoal.apps.studio.project import Project
 from shoal.coding.hierarchy import Hierarchy
 from shoal.coding.hierarchy.kinds import parsed
 from shoal.coding.hierarchy.kinds.file import File
+from shoal.coding.roles import CODED, ROLES, Role
 from shoal.errors import HierarchyError, ShoalError
 from shoal.policy.suggestions.proposals import Proposal, proposals
 
@@ -32,7 +33,7 @@ class Coded:
     index: int
     """Its place in the table; addresses name it by that."""
     name: str
-    role: str
+    role: Role
     spec: Any = None
     limit: int | tuple[str, ...] | None = None
     weight: float = 1.0
@@ -46,12 +47,12 @@ def coded_columns(project: Project) -> list[Coded]:
     for index, name in enumerate(project.frame.columns):
         entry = columns.get(name, {})
         entry = {"role": entry} if isinstance(entry, str) else entry
-        role, limit = str(entry.get("role", "")), entry.get("limit")
-        if role in ("quasi", "sensitive"):
+        role, limit = entry.get("role"), entry.get("limit")
+        if role in CODED:
             limit = tuple(limit) if isinstance(limit, list | tuple) else limit
             protected = tuple(entry.get("protected") or ())
             weight = entry.get("weight", 1.0)
-            found.append(Coded(index, name, role, entry.get("hierarchy"), limit, weight, protected))
+            found.append(Coded(index, name, ROLES[role], entry.get("hierarchy"), limit, weight, protected))
     return found
 
 

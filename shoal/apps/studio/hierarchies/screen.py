@@ -13,7 +13,7 @@ from shoal.support.wording import counted
 
 def state(project: Project) -> State:
     """Say how many columns have a hierarchy that fits."""
-    columns = [column for column in coded_columns(project) if column.role == "quasi"]
+    columns = [column for column in coded_columns(project) if column.role.generalized]
     if not columns:
         return State("attention", "no quasi-identifier yet")
     troubles, waiting = looked_at(project)

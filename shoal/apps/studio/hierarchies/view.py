@@ -231,7 +231,7 @@ def _limit_level(column: Coded, now: Tried) -> int:
 
 def _wanted_by(project: Project, column: Coded) -> str:
     """Say why a sensitive column has a hierarchy."""
-    if column.role != "sensitive":
+    if not column.role.protected:
         return ""
     return next((str(one) for one in project.problems_at(dotted("columns", column.name))), "")
 

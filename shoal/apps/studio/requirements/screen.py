@@ -28,6 +28,7 @@ from shoal.apps.studio.requirements.forms import (
 )
 from shoal.apps.studio.requirements.outlook import coded_table, known, outlook
 from shoal.apps.studio.screens import Action, State
+from shoal.coding.roles import PERSON, PLAIN, QUASI, SENSITIVE
 from shoal.errors import PolicyError, Problem
 from shoal.judging.measures import MEASURES
 from shoal.judging.models.of_group import of_groups
@@ -63,7 +64,7 @@ def state(project: Project) -> State:
 
 def _asked(policy: Policy) -> list[tuple[str, str]]:
     """Return every requirement, also those that count households, with what it means."""
-    several = bool(policy.names("person"))
+    several = bool(policy.names(PERSON))
     models = of_groups(policy.models(), policy.groups)
     return [(one.title, (several and one.summary_of_people) or one.summary) for one in models]
 
@@ -82,7 +83,7 @@ def context(project: Project, query: QueryParams) -> Mapping[str, Any]:
         "outlook": found,
         "wrong": _problems(project),
         "models": () if policy is None else _asked(policy),
-        "whose": () if policy is None else policy.names("person"),
+        "whose": () if policy is None else policy.names(PERSON),
         "groups": () if policy is None else policy.groups,
         "derivation": () if policy is None else derivation(policy.privacy),
         "adversaries": list(ADVERSARIES.values()),
@@ -95,12 +96,12 @@ def context(project: Project, query: QueryParams) -> Mapping[str, Any]:
         "notion": privacy.get("notion") or NOTIONS[0],
         "notions": notions(),
         "questions": questions(privacy),
-        "sensitive": _names(tables, "sensitive"),
-        "quasi": _columns(tables, "quasi", levels),
-        "protected": _columns(tables, "sensitive", {}),
+        "sensitive": _names(tables, SENSITIVE),
+        "quasi": _columns(tables, QUASI, levels),
+        "protected": _columns(tables, SENSITIVE, {}),
         "utility": {**Utility().model_dump(), **tables.get("utility", {})},
         "formula": _formula(tables.get("utility", {}).get("regression")),
-        "predictable": [*_names(tables, "sensitive"), *_names(tables, "plain")],
+        "predictable": [*_names(tables, SENSITIVE), *_names(tables, PLAIN)],
         "measures": [(name, kind.summary) for name, kind in MEASURES.items()],
         "population": tables.get("population", {}),
         "population_name": project.store.get("population"),
@@ -228,7 +229,7 @@ def _ask(project: Project, form: FormData) -> None:
         raise PolicyError([Problem("privacy", "there is no such requirement")])
     value = asked_value(key, rule, [str(text).strip() for text in form.getlist("value")])
     given = {str(name).removeprefix("option-"): str(own).strip() for name, own in form.items()}
-    names = _names(project.tables, "sensitive")
+    names = _names(project.tables, SENSITIVE)
     column = pick(form, "column", names) if key in SENSITIVE_KEYS else None
     entry = Entry(key, rule, column, value, asked_options(key, rule, given))
     with project.edit(" ".join(filter(None, (rule, key, f"of {column}" if column else "")))) as tables:
@@ -239,7 +240,7 @@ def _drop(project: Project, form: FormData) -> None:
     old = pick(form, "entry", list(entries(project.section("privacy"))))
     if old is not None:
         with project.edit(f"without {old.rule or ''} {old.key}".replace("  ", " ")) as tables:
-            names = _names(tables, "sensitive")
+            names = _names(tables, SENSITIVE)
             tables["privacy"] = without_entry(tables.get("privacy", {}), old, names)
 
 

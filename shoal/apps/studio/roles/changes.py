@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 from shoal.apps.studio.form_fields import Field, fields_of
-from shoal.coding.column_plan import Role
+from shoal.coding.roles import DROP, PLAIN, QUASI
 from shoal.policy.checks import problems_of
-from shoal.policy.field_docs import field_notes
 from shoal.policy.problems import dotted
 from shoal.policy.sections import Column
 
@@ -20,46 +17,8 @@ if TYPE_CHECKING:
     from shoal.apps.studio.history import Tables
     from shoal.errors import Problem
 
-_NAMED = re.compile(r"`(\w+)`:\s*(.*?)(?=\s*`\w+`:|$)", re.DOTALL)
-_TITLES = {
-    "quasi": "Quasi-identifiers",
-    "identifier": "Identifiers",
-    "drop": "Dropped",
-    "weight": "Survey weights",
-}
-"""Where the name of a role is not its title."""
 _ELSEWHERE = ("role", "hierarchy", "limit", "protected")
 """Settings of a column that have another place in Studio: the screen of hierarchies."""
-
-
-@dataclass(frozen=True)
-class RoleFacts:
-    """A role as a page offers it."""
-
-    name: str
-    title: str
-    meaning: str
-    key: str
-    """The key that gives it to a column: the first letter of its name that no role before it has."""
-
-
-@cache
-def roles() -> tuple[RoleFacts, ...]:
-    """Return all roles of a policy, with what its documentation says about them."""
-    meanings = dict(_NAMED.findall(field_notes(Column)["role"]))
-    names: tuple[str, ...] = get_args(Role)
-    keys: dict[str, str] = {}
-    for name in names:
-        keys[name] = next(letter for letter in name if letter not in keys.values())
-    return tuple(
-        RoleFacts(
-            name,
-            _TITLES.get(name, name.capitalize()),
-            " ".join(meanings.get(name, "").split()),
-            keys[name],
-        )
-        for name in names
-    )
 
 
 def role_in(tables: Mapping[str, Any], name: str) -> str:
@@ -69,7 +28,8 @@ def role_in(tables: Mapping[str, Any], name: str) -> str:
         return str(entry.get("role", ""))
     if entry is not None:
         return str(entry)
-    return {"drop": "drop", "plain": "plain"}.get(tables.get("data", {}).get("other_columns", ""), "")
+    others = tables.get("data", {}).get("other_columns")
+    return str(others) if others in (DROP, PLAIN) else ""
 
 
 @cache
@@ -80,7 +40,7 @@ def options_for(role: str) -> tuple[str, ...]:
         for one in fields_of(Column, {}, without=_ELSEWHERE)
         if (example := _example(one)) is not None
         and not _refused(
-            {"columns": {"x": {"role": role, one.name: example}, "y": {"role": "quasi"}}}, "x", one.name
+            {"columns": {"x": {"role": role, one.name: example}, "y": {"role": QUASI.name}}}, "x", one.name
         )
     )
 
@@ -110,7 +70,7 @@ def give_role(
     columns[name] = entry
     entry["role"] = role
     entry.update({key: value for key, value in kept.items() if key not in entry})
-    if "hierarchy" not in entry and hierarchy is not None and role == "quasi":
+    if "hierarchy" not in entry and hierarchy is not None and role == QUASI:
         entry["hierarchy"] = hierarchy
     removed: dict[str, Any] = {}
     problems = problems_of(tables, base)

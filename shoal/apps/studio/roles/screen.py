@@ -16,8 +16,9 @@ from shoal.apps.studio.form_fields import fields_of, taken
 from shoal.apps.studio.form_values import pick, read_field
 from shoal.apps.studio.page import rendered
 from shoal.apps.studio.project import Project
-from shoal.apps.studio.roles.changes import give_role, matching, options_for, role_in, roles
+from shoal.apps.studio.roles.changes import give_role, matching, options_for, role_in
 from shoal.apps.studio.screens import Action, State
+from shoal.coding.roles import PERSON, QUASI, ROLES, SENSITIVE
 from shoal.errors import DataError, check_known
 from shoal.io import Frame
 from shoal.policy.problems import dotted
@@ -40,7 +41,7 @@ def state(project: Project) -> State:
     assert project.frame is not None
     tables = project.tables
     given = [role_in(tables, name) for name in project.frame.columns]
-    quasi, sensitive = given.count("quasi"), given.count("sensitive")
+    quasi, sensitive = given.count(QUASI), given.count(SENSITIVE)
     words = f"{counted(quasi, 'quasi-identifier')}, {sensitive} sensitive"
     return State("done", words) if sensitive else State("attention", f"{words}; is nothing secret?")
 
@@ -51,7 +52,7 @@ def context(project: Project, query: QueryParams) -> Mapping[str, Any]:
     guesses = {guess.name: guess for guess in project.suggestion.columns} if project.suggestion else {}
     given = [role_in(tables, name) for name in columns.names]
     entries = [_entry(tables, name) for name in columns.names]
-    cards: dict[str, list[dict[str, Any]]] = {role: [] for role in (*(one.name for one in roles()), "")}
+    cards: dict[str, list[dict[str, Any]]] = {role: [] for role in (*ROLES, "")}
     for place, (name, role, entry) in enumerate(zip(columns.names, given, entries, strict=True)):
         options = options_for(role) if role else ()
         cards.setdefault(role, []).append(
@@ -66,11 +67,11 @@ def context(project: Project, query: QueryParams) -> Mapping[str, Any]:
                 "problems": project.problems_at(dotted("columns", name)),
             }
         )
-    quasi = [place for place, role in enumerate(given) if role == "quasi"]
-    whose = [place for place, role in enumerate(given) if role == "person" and "group" not in entries[place]]
+    quasi = [place for place, role in enumerate(given) if role == QUASI]
+    whose = [place for place, role in enumerate(given) if role == PERSON and "group" not in entries[place]]
     names = [columns.names[place] for place in quasi]
     return {
-        "roles": roles(),
+        "roles": tuple(ROLES.values()),
         "cards": cards,
         "rows": columns.rows,
         "columns": columns.names,
@@ -113,7 +114,7 @@ def _named(project: Project, form: FormData | QueryParams) -> tuple[Columns, int
 
 def _role(form: FormData) -> str:
     role = read_field(form, "role")
-    check_known("role", role, [one.name for one in roles()])
+    check_known("role", role, ROLES)
     return role
 
 
@@ -135,9 +136,7 @@ def _give_several(project: Project, form: FormData) -> None:
 def _given(project: Project, columns: Columns, wanted: Mapping[int, str]) -> None:
     """Give columns roles, as one step."""
     kept = project.store.setdefault("roles", {})
-    proposals = {
-        place: _proposal(project, columns, place) for place, role in wanted.items() if role == "quasi"
-    }
+    proposals = {place: _proposal(project, columns, place) for place, role in wanted.items() if role == QUASI}
     label = f"roles of {counted(len(wanted), 'column')}"
     if len(wanted) == 1:
         ((place, role),) = wanted.items()
