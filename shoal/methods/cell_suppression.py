@@ -238,7 +238,7 @@ def loss_of(table: CodedTable, requirements: Requirements, release: Release) -> 
     total = 0.0
     for j, attribute in enumerate(table.attributes):
         last = attribute.hierarchy.size - 1
-        seen = table.value_counts[j] if measure.needs_original else np.ones(last + 1, np.int64)
+        seen = table.value_counts[j] if measure.needs.original else np.ones(last + 1, np.int64)
         ends = (
             np.append(release.low[:, j], 0).astype(np.int32),
             np.append(release.high[:, j], last).astype(np.int32),

@@ -80,7 +80,7 @@ class _Column:
         from shoal.kernels.losses import DENSE, ENTROPY, LINE, TREE
 
         tree = self.attribute.hierarchy
-        if tree.free and not self.rule.needs_original:
+        if tree.free and not self.rule.needs.original:
             line = self._line()
             return LINE, line, line
         if len(self.codes) <= most:

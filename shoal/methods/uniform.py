@@ -74,7 +74,7 @@ def uniform(table: CodedTable, release: Release, requirements: Requirements, run
 def cost_in_words(facts: Mapping[str, Any]) -> str:
     """Say what one set of labels per column costs."""
     told = facts[UNIFORM]
-    shares = MEASURES[told["measure"]].share
+    shares = MEASURES[told["measure"]].reported.percent
 
     def number(value: float) -> str:
         return f"{value:.1%}" if shares else f"{value:,.4g}"

@@ -113,10 +113,10 @@ def _unknown_measure(measure: str, draft: Draft) -> list[Problem]:
     if measure == Utility().measure:
         return []
     kind = MEASURES[measure]
-    if kind.needs_population and draft.population is None:
+    if kind.needs.population and draft.population is None:
         hint = "add [population] with size = .., or choose another measure"
         return [Problem("utility.measure", f"'{measure}' needs the size of the population", hint)]
-    if kind.needs_weights and not draft.names(WEIGHT):
+    if kind.needs.weights and not draft.names(WEIGHT):
         hint = f"give the column of survey weights {role_of('weight')}, or choose another measure"
         return [Problem("utility.measure", f"'{measure}' needs survey weights", hint)]
     return []

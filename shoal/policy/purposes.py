@@ -200,10 +200,10 @@ def purpose_problems(
         except PolicyError as error:
             found += error.problems
     kind = MEASURES[utility.measure]
-    if kind.wants and not kind.assumes and getattr(utility, kind.wants) is None:
-        message = f"'{utility.measure}' is about utility.{kind.wants}, which the policy does not have"
+    if kind.analysis.key and not kind.analysis.assumes and getattr(utility, kind.analysis.key) is None:
+        message = f"'{utility.measure}' is about utility.{kind.analysis.key}, which the policy does not have"
         found.append(
-            Problem("utility.measure", message, f"set utility.{kind.wants}, or choose another measure")
+            Problem("utility.measure", message, f"set utility.{kind.analysis.key}, or choose another measure")
         )
     return found
 

@@ -56,7 +56,7 @@ def test_measures_are_about_buckets_and_not_about_the_shuffle(method: str) -> No
             assert measured == of_buckets(one.table)
             assert told.classes is None
             assert told.buckets == measured["classes"]
-            assert not [name for name in told.measures if MEASURES[name].needs_classes]
+            assert not [name for name in told.measures if MEASURES[name].needs.classes]
         asked_for = shoal.audit(
             one.table, **asked, original=PEOPLE, second=one.second, population=population,
             measures=["risk-prosecutor-max"],

@@ -37,9 +37,9 @@ def policy(method, utility, **options):
     raw = shoal.Policy.read(CENSUS).to_dict()
     raw |= {"privacy": {"k": 5, **ASKED.get(method, {})}, "method": {"name": method, **options}}
     raw["utility"] = {**raw["utility"], "measure": utility}
-    if MEASURES[utility].wants == "workload":
+    if MEASURES[utility].analysis.key == "workload":
         raw["utility"]["workload"] = str(QUERIES)
-    if MEASURES[utility].wants == "regression":
+    if MEASURES[utility].analysis.key == "regression":
         raw["utility"]["regression"] = "salary ~ age"
     if METHODS[method].name in ("mpalm", "spalm", "permute-generalize", "bucketization", "slice-columns"):
         most = 1 if method in ("bucketization", "slice-columns") else 0.8

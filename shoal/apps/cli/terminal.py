@@ -157,7 +157,7 @@ def costs(report: Audit) -> list[str]:
     shown = [
         name
         for name, kind in MEASURES.items()
-        if (kind.shown or not kind.default) and not issubclass(kind, spoken)
+        if (kind.reported.terminal or not kind.reported.default) and not issubclass(kind, spoken)
     ]
     rest = "   ".join(f"{name} {number(known[name])}" for name in shown if name in known)
     return [*lines, f"other measures: {rest}"] if rest else lines

@@ -127,7 +127,7 @@ def _recorded(subject: Subject, target: str, why: str) -> Part:
     rows = [
         (name, number(float(told[name])), kind.summary)
         for name, kind in MEASURES.items()
-        if kind.wants == Classification.wants and isinstance(told.get(name), int | float)
+        if kind.analysis.key == Classification.analysis.key and isinstance(told.get(name), int | float)
     ]
     if not rows:
         return Words(f"Learners that predict {target} were not tried: {why}.")

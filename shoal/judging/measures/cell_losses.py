@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from shoal.coding import Attribute
-from shoal.judging.measures.measure import CellMeasure
+from shoal.judging.measures.measure import CellMeasure, Reported
 from shoal.support.arrays import FloatVector, IntVector, LongVector
 
 
@@ -70,7 +70,7 @@ class Lm(CellMeasure):
     """Loss metric (Iyengar 2002)."""
 
     name: ClassVar[str] = "lm"
-    share: ClassVar[bool] = True
+    reported: ClassVar[Reported] = Reported(percent=True)
     summary: ClassVar[str] = "mean share of its domain that a cell covers, by number of values (0..1)"
     sets_lose_less: ClassVar[bool] = True
 
@@ -89,8 +89,7 @@ class Gcp(CellMeasure):
     """Global certainty penalty: the mean normalized certainty penalty (Xu et al. 2006, Ghinita et al. 2007)."""
 
     name: ClassVar[str] = "gcp"
-    shown: ClassVar[bool] = True
-    share: ClassVar[bool] = True
+    reported: ClassVar[Reported] = Reported(terminal=True, percent=True)
     summary: ClassVar[str] = "mean share of its domain that a cell covers, numbers by width (0..1)"
     sets_lose_less: ClassVar[bool] = True
 
@@ -109,7 +108,7 @@ class Precision(CellMeasure):
     """The level of cells in their hierarchies, relative to the height; one minus Sweeney's precision (2002)."""
 
     name: ClassVar[str] = "precision"
-    share: ClassVar[bool] = True
+    reported: ClassVar[Reported] = Reported(percent=True)
     summary: ClassVar[str] = "mean level of a cell over the height of its hierarchy (0..1)"
 
     def loss(self, attribute: Attribute, counts: LongVector, low: IntVector, high: IntVector) -> FloatVector:

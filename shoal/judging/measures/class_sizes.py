@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from shoal.judging.measures.measure import ClassMeasure, SizeMeasure
+from shoal.judging.measures.measure import ClassMeasure, Reported, SizeMeasure
 from shoal.support.arrays import LongVector
 
 
@@ -16,7 +16,7 @@ class Discernibility(ClassMeasure):
     floor_adds: ClassVar[bool] = True
 
     name: ClassVar[str] = "dm"
-    shown: ClassVar[bool] = True
+    reported: ClassVar[Reported] = Reported(terminal=True)
     summary: ClassVar[str] = (
         "sum of squared sizes of classes (or buckets); a suppressed row costs the number of all rows"
     )
@@ -40,7 +40,7 @@ class AverageClass(ClassMeasure):
     """Normalized average class size (LeFevre et al. 2006)."""
 
     name: ClassVar[str] = "avg"
-    shown: ClassVar[bool] = True
+    reported: ClassVar[Reported] = Reported(terminal=True)
     summary: ClassVar[str] = (
         "rows / (classes (or buckets) x k), suppressed rows counted; 1 is the best for k-anonymity"
     )

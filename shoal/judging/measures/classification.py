@@ -18,7 +18,7 @@ import polars as pl
 from shoal.coding import Attribute, CodedTable
 from shoal.errors import PolicyError, Problem, ShoalError, did_you_mean
 from shoal.judging.linking.evidence import Evidence
-from shoal.judging.measures.measure import Measure
+from shoal.judging.measures.measure import Analysis, Measure, Needs, Reported
 from shoal.support.arrays import FloatMatrix, IntMatrix, IntVector, LongVector
 from shoal.support.brief import Brief
 
@@ -93,14 +93,10 @@ class Classification(Measure):
 
     name: ClassVar[str] = "classification"
     summary: ClassVar[str] = "accuracy, on unseen original rows, of a learner trained on the release"
-    needs_ranges: ClassVar[bool] = True
-    needs_original: ClassVar[bool] = True
-    needs_owner: ClassVar[bool] = True
+    needs: ClassVar[Needs] = Needs(ranges=True, original=True, owner=True)
     lower_is_better: ClassVar[bool] = False
-    default: ClassVar[bool] = False
-    wants: ClassVar[str] = "predict"
-    assumes: ClassVar[bool] = True
-    library: ClassVar[str] = "sklearn learn"
+    reported: ClassVar[Reported] = Reported(default=False)
+    analysis: ClassVar[Analysis] = Analysis(key="predict", assumes=True, library="sklearn learn")
 
     target: str | None = None
     """Column to predict: a sensitive or plain one; without it that of the policy, or the first sensitive column."""
@@ -213,8 +209,7 @@ class ClassificationLoss(Classification):
     """The accuracy that is lost by training on the release instead of the original."""
 
     name: ClassVar[str] = "classification-loss"
-    shown: ClassVar[bool] = True
-    share: ClassVar[bool] = True
+    reported: ClassVar[Reported] = Reported(default=False, terminal=True, percent=True)
     summary: ClassVar[str] = "accuracy lost by training a learner on the release instead of the original"
     lower_is_better: ClassVar[bool] = True
 

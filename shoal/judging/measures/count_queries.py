@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from shoal.coding import CodedTable
 from shoal.errors import PolicyError, Problem
 from shoal.judging.linking.evidence import Evidence
-from shoal.judging.measures.measure import Measure
+from shoal.judging.measures.measure import Measure, Needs, Reported
 from shoal.judging.measures.spread import Spread
 from shoal.support.arrays import FloatVector, IntVector
 
@@ -45,9 +45,8 @@ class QueryError(Measure):
 
     name: ClassVar[str] = "query-error"
     summary: ClassVar[str] = "median relative error of random count queries on the release"
-    needs_ranges: ClassVar[bool] = True
-    needs_original: ClassVar[bool] = True
-    default: ClassVar[bool] = False
+    needs: ClassVar[Needs] = Needs(ranges=True, original=True)
+    reported: ClassVar[Reported] = Reported(default=False)
 
     queries: int = 1000
     """How many queries are drawn; their numbers of columns, from 1 to all, take turns."""

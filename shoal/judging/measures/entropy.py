@@ -9,7 +9,7 @@ import numpy as np
 
 from shoal.coding import Attribute
 from shoal.judging.linking.evidence import Evidence
-from shoal.judging.measures.measure import CellMeasure, Measure
+from shoal.judging.measures.measure import CellMeasure, Measure, Needs, Reported
 from shoal.release.value_sets import column_sets
 from shoal.support.arrays import FloatVector, IntVector, LongVector
 
@@ -45,9 +45,9 @@ class Entropy(CellMeasure):
     """
 
     name: ClassVar[str] = "entropy"
-    shown: ClassVar[bool] = True
+    reported: ClassVar[Reported] = Reported(terminal=True)
     summary: ClassVar[str] = "mean entropy of the original value given the cell, in bits"
-    needs_original: ClassVar[bool] = True
+    needs: ClassVar[Needs] = Needs(ranges=True, original=True)
     monotone: ClassVar[bool] = False
     sets_lose_less: ClassVar[bool] = True
 
@@ -77,10 +77,8 @@ class NonUniformEntropy(Measure):
 
     name: ClassVar[str] = "entropy-nonuniform"
     summary: ClassVar[str] = "mean of -log2 of the probability of the row's own value given its cell, in bits"
-    needs_ranges: ClassVar[bool] = True
-    needs_original: ClassVar[bool] = True
-    needs_owner: ClassVar[bool] = True
-    default: ClassVar[bool] = False
+    needs: ClassVar[Needs] = Needs(ranges=True, original=True, owner=True)
+    reported: ClassVar[Reported] = Reported(default=False)
 
     def value(self, evidence: Evidence) -> float:
         """Average over all rows of the original; a suppressed row shows the whole domain.

@@ -67,12 +67,18 @@ def false_losses(evidence: Evidence) -> list[str]:
 def analyses(names: Iterable[str]) -> list[str]:
     """Return those of some measures that are about analyses which a policy names, and that people are shown."""
     known = set(names)
-    return [name for name, kind in MEASURES.items() if kind.wants and kind.shown and name in known]
+    return [
+        name
+        for name, kind in MEASURES.items()
+        if kind.analysis.key and kind.reported.terminal and name in known
+    ]
 
 
 def analysed(evidence: Evidence) -> dict[str, float]:
     """Measure a release by the analyses that the policy names, as far as people are shown them."""
-    own = [measure for measure in _chosen(None, evidence) if measure.wants and measure.shown]
+    own = [
+        measure for measure in _chosen(None, evidence) if measure.analysis.key and measure.reported.terminal
+    ]
     return {
         one.name: one.value(evidence) for one in own if not _missing(one) and one.unknown(evidence) is None
     }
@@ -86,7 +92,7 @@ def _chosen(names: Iterable[str] | None, evidence: Evidence) -> list[Measure]:
 
 def _missing(measure: Measure) -> str | None:
     """Return which library a measure lacks, or None."""
-    module, _, extra = measure.library.partition(" ")
+    module, _, extra = measure.analysis.library.partition(" ")
     if not module or find_spec(module) is not None:
         return None
     return f'needs {module}, which is not installed: pip install "shoal[{extra}]"'

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from shoal.judging.linking.evidence import Evidence
-from shoal.judging.measures.measure import Measure
+from shoal.judging.measures.measure import Measure, Needs, Reported
 
 
 class Individual(Measure):
@@ -15,8 +15,8 @@ class Individual(Measure):
     figure: ClassVar[str]
     """`highest`, `mean` or `expected`."""
     after: ClassVar[bool] = False
-    needs_weights: ClassVar[bool] = True
-    default: ClassVar[bool] = False
+    needs: ClassVar[Needs] = Needs(weights=True)
+    reported: ClassVar[Reported] = Reported(default=False)
 
     def wanted(self, evidence: Evidence) -> bool:
         """Whether there are survey weights."""
@@ -55,7 +55,6 @@ class HighestBefore(Individual):
     name: ClassVar[str] = "risk-individual-max-before"
     summary: ClassVar[str] = "highest individual risk (Benedetti and Franconi) of the original's rows"
     figure: ClassVar[str] = "highest"
-    needs_original: ClassVar[bool] = True
 
 
 class HighestAfter(Individual):
@@ -73,7 +72,6 @@ class MeanBefore(Individual):
     name: ClassVar[str] = "risk-individual-mean-before"
     summary: ClassVar[str] = "average individual risk (Benedetti and Franconi) of the original's rows"
     figure: ClassVar[str] = "mean"
-    needs_original: ClassVar[bool] = True
 
 
 class MeanAfter(Individual):
@@ -93,7 +91,6 @@ class ExpectedBefore(Individual):
         "expected re-identifications among the original's rows, the sum of individual risks"
     )
     figure: ClassVar[str] = "expected"
-    needs_original: ClassVar[bool] = True
 
 
 class ExpectedAfter(Individual):

@@ -19,7 +19,7 @@ import numpy as np
 from shoal.coding import Attribute, CodedTable
 from shoal.errors import PolicyError, Problem
 from shoal.judging.linking.evidence import Evidence
-from shoal.judging.measures.measure import Measure
+from shoal.judging.measures.measure import Measure, Needs, Reported
 from shoal.judging.measures.spread import Spread, records_unknown
 from shoal.support.arrays import FloatMatrix, FloatVector, LongVector
 
@@ -53,10 +53,9 @@ class KMarginal(Measure):
     summary: ClassVar[str] = (
         "similarity of the densities over three columns to the original's (NIST, 0..1000)"
     )
-    needs_ranges: ClassVar[bool] = True
-    needs_original: ClassVar[bool] = True
+    needs: ClassVar[Needs] = Needs(ranges=True, original=True)
     lower_is_better: ClassVar[bool] = False
-    default: ClassVar[bool] = False
+    reported: ClassVar[Reported] = Reported(default=False)
 
     columns: int = 3
     """How many columns a marginal has; all, if there are fewer."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -14,44 +15,79 @@ if TYPE_CHECKING:
     from shoal.judging.linking.evidence import Evidence
 
 
+@dataclass(frozen=True, kw_only=True)
+class Needs:
+    """What must be known for a measure."""
+
+    ranges: bool = False
+    """Which values of its domain each published cell covers."""
+    original: bool = False
+    owner: bool = False
+    """The owner of each published row: only the process that made the release can measure it."""
+    classes: bool = False
+    """It is about the size of equivalence classes as the crowd that hides a person. It says nothing about releases that
+    generalize each row separately, or shuffle columns within buckets."""
+    population: bool = False
+    """The size of the population, which a policy must give."""
+    weights: bool = False
+    """Survey weights, for which a policy must name a column."""
+
+    def missing(self, evidence: Evidence) -> str | None:
+        """Return what of it is not known, or None."""
+        if self.ranges and (evidence.published.low is None or evidence.published.high is None):
+            return "needs the original table, to find the published cells in their domains"
+        if self.original and evidence.table is None:
+            return "needs the original table"
+        if self.owner and evidence.owner is None:
+            return "needs to know which row of the original each published row comes from"
+        if self.classes and not evidence.classes_tell:
+            return "the size of an equivalence class does not say who can be found in this release"
+        if self.classes and evidence.owners.unknown:
+            return f"people cannot be counted: {evidence.owners.unknown}"
+        return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reported:
+    """Where Shoal reports a measure that nobody asked for, and how."""
+
+    default: bool = True
+    """In the record and the report; False for expensive measures."""
+    terminal: bool = False
+    """In the terminal, too, next to LM and the risk."""
+    percent: bool = False
+    """It is a share, 0 to 1, and is reported in percent."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Analysis:
+    """What a measure of an analysis is about."""
+
+    key: str = ""
+    """The key of `[utility]` that names the analysis. If a policy has it, Shoal reports the measure."""
+    assumes: bool = False
+    """Without that key it takes what is likely, such as the first sensitive column, instead of being unknown."""
+    library: str = ""
+    """What must be installed: a module, and the extra of Shoal that has it, as in ``sklearn learn``."""
+
+
 class Measure(ABC):
     """A number that describes a release. Registered in measures/__init__.py."""
 
     name: ClassVar[str]
     """The key in the registry and in ``--json``."""
     summary: ClassVar[str]
-    needs_ranges: ClassVar[bool] = False
-    """It must be known which values of its domain each published cell covers."""
-    needs_original: ClassVar[bool] = False
-    needs_owner: ClassVar[bool] = False
-    """The owner of each published row must be known: only the process that made the release can measure it."""
-    needs_population: ClassVar[bool] = False
-    """The size of the population must be known."""
-    needs_weights: ClassVar[bool] = False
-    """The table must have survey weights."""
-    share: ClassVar[bool] = False
-    """It is a share, 0 to 1, and is told in percent."""
-    shown: ClassVar[bool] = False
-    """The terminal shows it without being asked, next to LM and the risk."""
-    needs_classes: ClassVar[bool] = False
-    """It is about the size of equivalence classes as the crowd that hides a person. It says nothing about releases that
-    generalize each row separately, or shuffle columns within buckets."""
+    needs: ClassVar[Needs] = Needs()
+    reported: ClassVar[Reported] = Reported()
+    analysis: ClassVar[Analysis] = Analysis()
     lower_is_better: ClassVar[bool] = True
     steers: ClassVar[str] = ""
     """What a search has to optimize so that this measure can steer it: ``cells``, ``classes``, or nothing."""
-    default: ClassVar[bool] = True
-    """Shoal reports it by default; False for expensive measures."""
-    wants: ClassVar[str] = ""
-    """The key of `[utility]` that names the analysis it is about. If a policy has it, Shoal reports the measure."""
-    assumes: ClassVar[bool] = False
-    """Without that key it takes what is likely, such as the first sensitive column, instead of being unknown."""
-    library: ClassVar[str] = ""
-    """What it needs to be installed: a module, and the extra of Shoal that has it, as in ``sklearn learn``."""
 
     def wanted(self, evidence: Evidence) -> bool:
         """Return whether Shoal reports it about this release without being asked."""
         purpose = None if evidence.table is None else evidence.table.purpose
-        return self.default or (purpose is not None and self.wants in purpose.given)
+        return self.reported.default or (purpose is not None and self.analysis.key in purpose.given)
 
     @abstractmethod
     def value(self, evidence: Evidence) -> float:
@@ -63,17 +99,7 @@ class Measure(ABC):
 
     def unknown(self, evidence: Evidence) -> str | None:
         """Return why the value cannot be known from the given data, or None."""
-        if self.needs_ranges and (evidence.published.low is None or evidence.published.high is None):
-            return "needs the original table, to find the published cells in their domains"
-        if self.needs_original and evidence.table is None:
-            return "needs the original table"
-        if self.needs_owner and evidence.owner is None:
-            return "needs to know which row of the original each published row comes from"
-        if self.needs_classes and not evidence.classes_tell:
-            return "the size of an equivalence class does not say who can be found in this release"
-        if self.needs_classes and evidence.owners.unknown:
-            return f"people cannot be counted: {evidence.owners.unknown}"
-        return None
+        return self.needs.missing(evidence)
 
 
 class CellMeasure(Measure):
@@ -83,7 +109,7 @@ class CellMeasure(Measure):
     Such measures can steer every search: the loss of a range is known before any grouping.
     """
 
-    needs_ranges: ClassVar[bool] = True
+    needs: ClassVar[Needs] = Needs(ranges=True)
     steers: ClassVar[str] = "cells"
     monotone: ClassVar[bool] = True
     """A wider range never loses less, so the loss of finer cells is a lower bound for coarser ones."""
@@ -120,7 +146,7 @@ class CellMeasure(Measure):
             size = attribute.hierarchy.size
             if size == 0:
                 continue
-            known = self.needs_original and table is not None
+            known = self.needs.original and table is not None
             counts = table.value_counts[j] if known and table else np.ones(size, np.int64)
             if published.sets is not None:
                 start, codes = column_sets(published.sets, len(published.attributes), j)

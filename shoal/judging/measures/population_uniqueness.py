@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from shoal.judging.linking.evidence import Evidence
 from shoal.judging.linking.uniqueness import ESTIMATORS
-from shoal.judging.measures.measure import Measure
+from shoal.judging.measures.measure import Measure, Needs, Reported
 from shoal.support.wording import percent
 
 
@@ -19,9 +19,8 @@ class PopulationUnique(Measure):
 
     estimator: ClassVar[str]
     after: ClassVar[bool] = False
-    share: ClassVar[bool] = True
-    needs_population: ClassVar[bool] = True
-    default: ClassVar[bool] = False
+    needs: ClassVar[Needs] = Needs(population=True)
+    reported: ClassVar[Reported] = Reported(default=False, percent=True)
 
     def wanted(self, evidence: Evidence) -> bool:
         """Whether the size of the population is known."""
@@ -49,7 +48,6 @@ class PitmanBefore(PopulationUnique):
         "share of the original's rows that are unique in the population, by Pitman's model"
     )
     estimator: ClassVar[str] = "pitman"
-    needs_original: ClassVar[bool] = True
 
 
 class PitmanAfter(PopulationUnique):
@@ -69,7 +67,6 @@ class ZayatzBefore(PopulationUnique):
     name: ClassVar[str] = "unique-in-population-zayatz-before"
     summary: ClassVar[str] = "share of the original's rows that are unique in the population, by Zayatz"
     estimator: ClassVar[str] = "zayatz"
-    needs_original: ClassVar[bool] = True
 
 
 class ZayatzAfter(PopulationUnique):
@@ -89,7 +86,6 @@ class SnbBefore(PopulationUnique):
         "share of the original's rows that are unique in the population, by the slide negative binomial model"
     )
     estimator: ClassVar[str] = "snb"
-    needs_original: ClassVar[bool] = True
 
 
 class SnbAfter(PopulationUnique):
@@ -111,7 +107,6 @@ class DankarBefore(PopulationUnique):
         "share of the original's rows that are unique in the population, by the rule of Dankar and others"
     )
     estimator: ClassVar[str] = "dankar"
-    needs_original: ClassVar[bool] = True
 
 
 class DankarAfter(PopulationUnique):

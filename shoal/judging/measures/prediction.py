@@ -15,7 +15,7 @@ import polars as pl
 from shoal.coding import CodedTable
 from shoal.judging.linking.evidence import Evidence
 from shoal.judging.measures.classification import Split, target_of
-from shoal.judging.measures.measure import Measure
+from shoal.judging.measures.measure import Analysis, Measure, Needs, Reported
 from shoal.support.arrays import FloatMatrix, FloatVector
 
 PENALTY = 1.0
@@ -42,13 +42,10 @@ class PredictionR2(Measure):
     summary: ClassVar[str] = (
         "variance of a number, on unseen original rows, that a learner trained on the release explains"
     )
-    needs_ranges: ClassVar[bool] = True
-    needs_original: ClassVar[bool] = True
-    needs_owner: ClassVar[bool] = True
+    needs: ClassVar[Needs] = Needs(ranges=True, original=True, owner=True)
     lower_is_better: ClassVar[bool] = False
-    default: ClassVar[bool] = False
-    wants: ClassVar[str] = "predict"
-    assumes: ClassVar[bool] = True
+    reported: ClassVar[Reported] = Reported(default=False)
+    analysis: ClassVar[Analysis] = Analysis(key="predict", assumes=True)
 
     target: str | None = None
     """Column to predict: a sensitive or plain number; without it that of the policy, or the first sensitive column."""
@@ -119,7 +116,7 @@ class PredictionR2Loss(PredictionR2):
         "explained variance lost by training a learner on the release instead of the original"
     )
     lower_is_better: ClassVar[bool] = True
-    shown: ClassVar[bool] = True
+    reported: ClassVar[Reported] = Reported(default=False, terminal=True)
 
     def achieved(self, found: Predicted) -> float:
         """Return the difference of the two."""

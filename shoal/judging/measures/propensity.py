@@ -23,7 +23,7 @@ import numpy as np
 from shoal.coding import Attribute, CodedTable
 from shoal.judging.linking.evidence import Evidence
 from shoal.judging.measures.marginals import groups_of
-from shoal.judging.measures.measure import Measure
+from shoal.judging.measures.measure import Measure, Needs, Reported
 from shoal.judging.measures.spread import Spread, Values, records_unknown
 from shoal.support.arrays import FloatMatrix, FloatVector
 
@@ -61,9 +61,8 @@ class Pmse(Measure):
     summary: ClassVar[str] = (
         "how well a logistic model tells release and original apart: mean squared error (0..1/4)"
     )
-    needs_ranges: ClassVar[bool] = True
-    needs_original: ClassVar[bool] = True
-    default: ClassVar[bool] = False
+    needs: ClassVar[Needs] = Needs(ranges=True, original=True)
+    reported: ClassVar[Reported] = Reported(default=False)
 
     def unknown(self, evidence: Evidence) -> str | None:
         """Return why rows cannot be compared, or None."""

@@ -21,7 +21,7 @@ from shoal.coding.hierarchy.label_parser import locate
 from shoal.coding.purpose import Formula
 from shoal.errors import ShoalError
 from shoal.judging.linking.evidence import Evidence
-from shoal.judging.measures.measure import Measure
+from shoal.judging.measures.measure import Analysis, Measure, Needs, Reported
 from shoal.judging.measures.regressions import Fit, linear, logistic
 from shoal.judging.measures.spread import Cells, Spread, Values, records_unknown
 from shoal.support.arrays import BoolVector, FloatMatrix, FloatVector, LongVector
@@ -68,13 +68,10 @@ class RegressionOverlap(Measure):
 
     name: ClassVar[str] = "regression-overlap"
     summary: ClassVar[str] = "overlap of the confidence intervals of the policy's regression (0..1)"
-    needs_original: ClassVar[bool] = True
-    needs_ranges: ClassVar[bool] = True
+    needs: ClassVar[Needs] = Needs(ranges=True, original=True)
     lower_is_better: ClassVar[bool] = False
-    default: ClassVar[bool] = False
-    shown: ClassVar[bool] = True
-    share: ClassVar[bool] = True
-    wants: ClassVar[str] = "regression"
+    reported: ClassVar[Reported] = Reported(default=False, terminal=True, percent=True)
+    analysis: ClassVar[Analysis] = Analysis(key="regression")
 
     def unknown(self, evidence: Evidence) -> str | None:
         """Return why the model cannot be fitted, or None."""

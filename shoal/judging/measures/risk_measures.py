@@ -7,14 +7,14 @@ from typing import ClassVar
 
 from shoal.judging.linking.evidence import Evidence
 from shoal.judging.linking.reidentification import THRESHOLD, share_above, unique_share
-from shoal.judging.measures.measure import Measure
+from shoal.judging.measures.measure import Measure, Needs
 
 
 class ProsecutorMax(Measure):
     """The risk of the row in the smallest class."""
 
     name: ClassVar[str] = "risk-prosecutor-max"
-    needs_classes: ClassVar[bool] = True
+    needs: ClassVar[Needs] = Needs(classes=True)
     summary: ClassVar[str] = (
         "highest probability of finding the row of a person who is known to be in the release"
     )
@@ -28,7 +28,7 @@ class ProsecutorMean(Measure):
     """The risk averaged over rows."""
 
     name: ClassVar[str] = "risk-prosecutor-mean"
-    needs_classes: ClassVar[bool] = True
+    needs: ClassVar[Needs] = Needs(classes=True)
     summary: ClassVar[str] = (
         "average probability of finding the row of a person who is known to be in the release"
     )
@@ -43,7 +43,7 @@ class AtRisk(Measure):
     """The share of rows whose prosecutor risk is above a threshold."""
 
     name: ClassVar[str] = "risk-at-risk"
-    needs_classes: ClassVar[bool] = True
+    needs: ClassVar[Needs] = Needs(classes=True)
     summary: ClassVar[str] = "share of published rows whose risk is above 0.2"
 
     threshold: float = THRESHOLD
@@ -58,7 +58,7 @@ class JournalistMax(Measure):
     """The highest risk if the adversary does not know who is in the release."""
 
     name: ClassVar[str] = "risk-journalist-max"
-    needs_classes: ClassVar[bool] = True
+    needs: ClassVar[Needs] = Needs(classes=True)
     summary: ClassVar[str] = (
         "highest probability of finding anyone of a population (without one: the prosecutor's, an upper bound)"
     )
@@ -72,7 +72,7 @@ class Marketer(Measure):
     """The share of rows that are re-identified if the adversary tries all."""
 
     name: ClassVar[str] = "risk-marketer"
-    needs_classes: ClassVar[bool] = True
+    needs: ClassVar[Needs] = Needs(classes=True)
     summary: ClassVar[str] = (
         "share of rows re-identified if all are tried (without a population: an upper bound)"
     )
@@ -87,7 +87,7 @@ class UniqueBefore(Measure):
 
     name: ClassVar[str] = "unique-before"
     summary: ClassVar[str] = "share of the original's rows that are unique in their quasi-identifiers"
-    needs_original: ClassVar[bool] = True
+    needs: ClassVar[Needs] = Needs(original=True)
 
     def value(self, evidence: Evidence) -> float:
         """Group the original."""
@@ -100,7 +100,7 @@ class UniqueAfter(Measure):
     """How many rows are still unique."""
 
     name: ClassVar[str] = "unique-after"
-    needs_classes: ClassVar[bool] = True
+    needs: ClassVar[Needs] = Needs(classes=True)
     summary: ClassVar[str] = "share of the published rows that are unique in their quasi-identifiers"
 
     def value(self, evidence: Evidence) -> float:

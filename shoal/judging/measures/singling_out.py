@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import ClassVar
 
 from shoal.judging.linking.evidence import Evidence
-from shoal.judging.measures.measure import Measure
+from shoal.judging.measures.measure import Measure, Reported
 
 
 class SingledOut(Measure):
     """The share of people with a minimal unique, before or after."""
 
     after: ClassVar[bool] = False
-    share: ClassVar[bool] = True
-    default: ClassVar[bool] = False
+    reported: ClassVar[Reported] = Reported(default=False, percent=True)
 
     def unknown(self, evidence: Evidence) -> str | None:
         """Return why minimal uniques cannot be found."""
@@ -34,7 +33,6 @@ class SingledOutBefore(SingledOut):
     summary: ClassVar[str] = (
         "share of people whom at most four quasi-identifiers of the original single out (SUDA2)"
     )
-    needs_original: ClassVar[bool] = True
 
 
 class SingledOutAfter(SingledOut):

@@ -16,7 +16,7 @@ from shoal.coding import Attribute, CodedTable
 from shoal.coding.purpose import Query
 from shoal.judging.linking.evidence import Evidence
 from shoal.judging.measures.cell_losses import leaf_share
-from shoal.judging.measures.measure import CellMeasure, Measure
+from shoal.judging.measures.measure import Analysis, CellMeasure, Measure, Needs, Reported
 from shoal.judging.measures.spread import Spread, records_unknown
 from shoal.support.arrays import FloatVector, IntVector, LongVector
 
@@ -32,9 +32,8 @@ class WorkloadLoss(CellMeasure):
 
     name: ClassVar[str] = "workload-loss"
     summary: ClassVar[str] = "borders of the workload's queries that cells contain, by weight (0..1)"
-    share: ClassVar[bool] = True
-    default: ClassVar[bool] = False
-    wants: ClassVar[str] = "workload"
+    reported: ClassVar[Reported] = Reported(default=False, percent=True)
+    analysis: ClassVar[Analysis] = Analysis(key="workload")
 
     def loss(self, attribute: Attribute, counts: LongVector, low: IntVector, high: IntVector) -> FloatVector:
         """Return the weight of the borders inside each range, over that of the column that is asked about most. Without
@@ -65,12 +64,9 @@ class WorkloadError(Measure):
 
     name: ClassVar[str] = "workload-error"
     summary: ClassVar[str] = "mean relative error of the workload's queries on the release"
-    needs_ranges: ClassVar[bool] = True
-    needs_original: ClassVar[bool] = True
-    default: ClassVar[bool] = False
-    shown: ClassVar[bool] = True
-    share: ClassVar[bool] = True
-    wants: ClassVar[str] = "workload"
+    needs: ClassVar[Needs] = Needs(ranges=True, original=True)
+    reported: ClassVar[Reported] = Reported(default=False, terminal=True, percent=True)
+    analysis: ClassVar[Analysis] = Analysis(key="workload")
 
     def unknown(self, evidence: Evidence) -> str | None:
         """Return why the queries cannot be answered, or None."""
@@ -100,7 +96,7 @@ class WorkloadErrorMax(WorkloadError):
 
     name: ClassVar[str] = "workload-error-max"
     summary: ClassVar[str] = "largest relative error of a query of the workload on the release"
-    shown: ClassVar[bool] = False
+    reported: ClassVar[Reported] = Reported(default=False, percent=True)
 
     def value(self, evidence: Evidence) -> float:
         """Return the largest."""

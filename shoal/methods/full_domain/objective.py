@@ -117,7 +117,7 @@ def objective(table: CodedTable, requirements: Requirements) -> Objective:
         hierarchy = attribute.hierarchy
         if isinstance(measure, CellMeasure):
             scale = attribute.weight / (weights * table.rows) if weights else 0.0
-            seen = counts if measure.needs_original else np.ones_like(counts)
+            seen = counts if measure.needs.original else np.ones_like(counts)
             loss = np.stack(
                 [
                     measure.loss(attribute, seen, *ends)

@@ -171,7 +171,7 @@ def _sets(table: CodedTable, measure: str, listed: bool) -> Any:
     counts = np.concatenate(table.value_counts).astype(np.float64)
     logs = counts * np.log2(np.maximum(counts, 1.0))
     units = [attribute.weight for attribute in table.attributes]
-    how = RANGES if not listed or not rule.sets_lose_less else BITS if rule.needs_original else VALUES
+    how = RANGES if not listed or not rule.sets_lose_less else BITS if rule.needs.original else VALUES
     if how == VALUES:
         units = [a.weight / max(a.hierarchy.size - 1, 1) for a in table.attributes]
     return Sets(how, np.array(units), counts, logs)

@@ -249,7 +249,7 @@ class Explanation:
         return f"no release: {textwrap.shorten(first, WIDTH, placeholder=' ..')}"
 
     def _amount(self, value: float | None, *, difference: bool = False) -> str:
-        if value is not None and difference and MEASURES[self.measure].share:
+        if value is not None and difference and MEASURES[self.measure].reported.percent:
             return f"{100 * value:.2f} points"
         return _amount(self.measure, value)
 
@@ -257,7 +257,7 @@ class Explanation:
 def _amount(measure: str, value: float | None) -> str:
     if value is None:
         return "unknown"
-    return f"{value:.2%}" if MEASURES[measure].share else number(value)
+    return f"{value:.2%}" if MEASURES[measure].reported.percent else number(value)
 
 
 def _plain_cost(cost: Cost) -> dict[str, Any]:

@@ -78,7 +78,7 @@ def amount_by(measure: str, value: float | None) -> str:
     """Write the value of a measure with its unit."""
     if value is None or value != value:
         return "-"
-    return f"{value:.1%}" if MEASURES[measure].share else f"{value:,.4g}"
+    return f"{value:.1%}" if MEASURES[measure].reported.percent else f"{value:,.4g}"
 
 
 def refused(found: Trials) -> list[tuple[str, str, list[str]]]:
@@ -186,9 +186,9 @@ def explained(project: Project) -> dict[str, Any] | None:
     found: Explanation | None = job.result
     lines = []
     if found is not None:
-        share = MEASURES[found.measure].share
+        share = MEASURES[found.measure].reported.percent
         for place, cost in enumerate(found.costs):
-            loss = "" if cost.loss is None else f"{cost.loss:.1%}" if share else f"{cost.loss:,.4g}"
+            loss = "" if cost.loss is None else amount_by(found.measure, cost.loss)
             won = (
                 "" if cost.won is None else f"{100 * cost.won:+.1f} points" if share else f"{cost.won:+,.4g}"
             )
@@ -200,6 +200,5 @@ def explained(project: Project) -> dict[str, Any] | None:
         "result": found,
         "lines": lines,
         "stale": policy.to_toml() != project.toml,
-        "loss": "" if found is None or found.loss is None else f"{found.loss:.1%}" if MEASURES[found.measure].share
-        else f"{found.loss:,.4g}",
-    }  # fmt: skip
+        "loss": "" if found is None or found.loss is None else amount_by(found.measure, found.loss),
+    }
