@@ -94,9 +94,9 @@ def test_names_in_the_registry_are_those_of_the_classes(registry):
 def test_every_model_is_reached_from_a_policy(name):
     kind = MODELS[name]
     value = dict.fromkeys(kind.rules, kind.usual) or kind.usual
-    notion = {"k": 3, "notion": "probabilistic-k"} if kind.stands_in else {}
+    notion = {"k": 3, "notion": "probabilistic-k"} if not kind.asked_in else {}
     asked = {"notion": name, "k": 5} if kind.key.name == "k" else {**notion, kind.key.name: value}
-    if kind.of_columns:
+    if kind.asked_in == "columns":
         columns = {"q": {"role": "quasi", kind.key.name: kind.usual}, "s": {"role": "drop"}}
         policy = Policy.from_dict({"columns": columns, "privacy": {"k": 5}})
         assert [type(model) for model in policy.column_models()] == [kind]
@@ -107,7 +107,7 @@ def test_every_model_is_reached_from_a_policy(name):
         sensitive=["s"],
         hierarchies={"s": {"tree": {"x": ["a", "b"]}}},
         population={"column": "member"} if kind.key.name == "presence" else None,
-        protected={"s": ["x"]} if kind.key.name == "p" and kind.stands_in else None,
+        protected={"s": ["x"]} if kind.key.name == "p" and not kind.asked_in else None,
         **asked,
     )
     made = [model for model in policy.requirements().judged if type(model) is kind]

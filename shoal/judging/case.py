@@ -151,7 +151,7 @@ class Case(Evidence):
         the published rows stand for the table only if nothing was suppressed.
         """
         complete = (self.origin.record or {}).get("suppressed") == 0
-        if not model.of_whole or self.table is not None or complete:
+        if model.public != "complete" or self.table is not None or complete:
             return None
         why = "it compares classes with the whole table, and rows may have been suppressed; give the original"
         return model.unknown(self.published, why)
@@ -161,8 +161,8 @@ class Case(Evidence):
         can be known, and the verdict about truth says why.
         """
         try:
-            found = worst(answers(model.verify, (self,) if model.of_text else self.readings))
-            if found.holds and model.needs_every_way and not self.other_readings.complete:
+            found = worst(answers(model.verify, (self,) if model.readings == "any" else self.readings))
+            if found.holds and model.readings == "all" and not self.other_readings.complete:
                 return model.unknown(self.published, TOO_MANY_WAYS)
             return found
         except DataError as error:

@@ -374,7 +374,7 @@ class Policy(BaseModel):
         """Return the models that columns ask for, such as those of generalization limits."""
         from shoal.judging.models import MODELS
 
-        kinds = [kind for kind in MODELS.values() if kind.of_columns]
+        kinds = [kind for kind in MODELS.values() if kind.asked_in == "columns"]
         asked = (kind.of_column(name, column) for name, column in self.columns.items() for kind in kinds)
         return tuple(model for model in asked if model is not None)
 

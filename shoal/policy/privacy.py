@@ -24,7 +24,7 @@ def _kinds() -> dict[str, tuple[type[Model], ...]]:
     """Return the models that each key can ask for directly, in the order of the registry."""
     found: dict[str, tuple[type[Model], ...]] = {}
     for kind in MODELS.values():
-        if not kind.stands_in and not kind.of_columns:
+        if kind.asked_in == "privacy":
             found[kind.key.name] = (*found.get(kind.key.name, ()), kind)
     return found
 
@@ -325,7 +325,7 @@ class _Privacy(Part):
 
 def _stand_in(model: Model, notions: tuple[Model, ...], protected: Mapping[str, tuple[str, ...]]) -> Model:
     """Return the model that replaces another one, or the model itself."""
-    others = (kind.instead_of(model, notions, protected) for kind in MODELS.values() if kind.stands_in)
+    others = (kind.instead_of(model, notions, protected) for kind in MODELS.values())
     return next((other for other in others if other is not None), model)
 
 

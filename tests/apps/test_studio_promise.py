@@ -84,7 +84,7 @@ def test_every_model_can_be_asked_for_with_every_parameter_and_taken_back(projec
             assert project.tables["privacy"] == before
     # With the notions of k, that is every model that a policy asks for itself.
     asked = {kind.name for kinds in KINDS.values() for kind in kinds}
-    assert asked == {name for name, kind in MODELS.items() if not kind.stands_in and not kind.of_columns}
+    assert asked == {name for name, kind in MODELS.items() if kind.asked_in == "privacy"}
 
 
 def test_a_requirement_is_for_all_sensitive_columns_or_for_one(project):

@@ -105,8 +105,8 @@ LENIENT = ("delta-presence",)
 def test_the_lists_are_the_registry():
     """A new model needs a judge in tests/oracles/outsider.py, and parameters above."""
     assert ASKED.keys() == JUDGES.keys() == MODELS.keys()
-    assert STANDING_IN.keys() == {name for name, kind in MODELS.items() if kind.stands_in}
-    assert OF_COLUMNS.keys() == {name for name, kind in MODELS.items() if kind.of_columns}
+    assert STANDING_IN.keys() == {name for name, kind in MODELS.items() if not kind.asked_in}
+    assert OF_COLUMNS.keys() == {name for name, kind in MODELS.items() if kind.asked_in == "columns"}
 
 
 def keywords(name, asked):

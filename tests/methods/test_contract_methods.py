@@ -123,7 +123,7 @@ def test_the_lists_are_the_registries():
     assert ANSWERS.keys() == METHODS.keys()
     asked = {model for _, models in QUESTIONS.values() for model in models}
     # `test_limits_are_honoured` asks for what columns ask for.
-    of_columns = {name for name, kind in MODELS.items() if kind.of_columns}
+    of_columns = {name for name, kind in MODELS.items() if kind.asked_in == "columns"}
     assert asked | of_columns == MODELS.keys() == JUDGES.keys()
 
 

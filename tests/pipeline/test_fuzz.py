@@ -50,8 +50,8 @@ def test_the_lists_are_the_registries():
     """A new model, kind or format needs an entry in the fuzz and in the checker."""
     asked = {model for draw in QUESTIONS.values() for model, _ in draw(__import__("random").Random(1)).models}
     # Some draws of the relocation ask for the first; columns ask for the second.
-    more = {"alpha-hybrid", *(name for name, kind in MODELS.items() if kind.of_columns)}
-    assert more & {name for name, kind in MODELS.items() if kind.of_columns} <= QUESTIONS.keys()
+    more = {"alpha-hybrid", *(name for name, kind in MODELS.items() if kind.asked_in == "columns")}
+    assert more & {name for name, kind in MODELS.items() if kind.asked_in == "columns"} <= QUESTIONS.keys()
     assert asked | more == MODELS.keys()
     assert MAKERS.keys() == RULES.keys() == KINDS.keys()
     written = {name for name, kind in FORMATS.items() if issubclass(kind, FileFormat)}

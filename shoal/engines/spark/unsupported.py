@@ -99,12 +99,12 @@ def judging_problems(policy: Policy) -> list[Problem]:
             why = f"{model.name} is judged over all classes together, or with a population, which Spark does not do"
             hint = f"ask for k or for the highest risk of a prosecutor, or {LOCAL}"
             problems.append(Problem(f"privacy.{model.key.name}", why, hint))
-        elif not isinstance(model, GroupModel) and not model.of_columns:
+        elif not isinstance(model, GroupModel) and model.asked_in != "columns":
             why = f"{model.name} is verified by matching people and rows across the whole table"
             hint = f"ask for guarantees of classes (k, l, t, p, alpha), or {LOCAL}"
             problems.append(Problem(f"privacy.{model.key.name}", why, hint))
     for model in policy.column_models():
-        if model.of_text:
+        if model.readings == "any":
             why = f"{model.name} is verified on the cells of all rows"
             problems.append(Problem(f"columns.{model.key.name}", why, f"leave it out, or {LOCAL}"))
             break

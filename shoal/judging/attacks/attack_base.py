@@ -215,18 +215,16 @@ class Attack(ABC):
     least_k: ClassVar[int] = 2
     """The k where the policy asks for none."""
 
-    counts_people: ClassVar[bool] = False
-    """It counts people where some have several rows. Others count rows, and would say too little then."""
-    only_rows: ClassVar[str] = ""
-    """Why its definition does not carry over to people with several rows."""
+    only_rows: ClassVar[str] = "it counts rows as people"
+    """Why it would say too little where people have several rows; empty: it counts people then."""
     follows: ClassVar[bool] = False
     """It takes all rows of a person together where they can be followed. Others would say too little then."""
 
     @classmethod
     def refuses(cls, setting: Setting) -> str:
         """Return why it cannot be played against such a release, or an empty text."""
-        if setting.people and not cls.counts_people:
-            return f"some people have several rows, and {cls.only_rows or 'it counts rows as people'}"
+        if setting.people and cls.only_rows:
+            return f"some people have several rows, and {cls.only_rows}"
         if setting.followed and not cls.follows:
             return "rows of a person can be followed, and it takes each row by itself"
         return cls.inapplicable(setting)
@@ -258,7 +256,7 @@ class Attack(ABC):
         """Return scenarios, and the same for each kind of groups of people."""
         more = {
             f"{title}, by {kind}": {**options, "group": kind}
-            for kind in (setting.groups if cls.counts_people else ())
+            for kind in (() if cls.only_rows else setting.groups)
             for title, options in found.items()
         }
         return {**found, **more}

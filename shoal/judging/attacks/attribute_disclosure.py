@@ -38,7 +38,7 @@ class AttributeDisclosure(Attack):
     title: ClassVar[str] = "attribute disclosure"
     threat: ClassVar[Threat] = INFERENCE
     informs: ClassVar[Options | None] = {}
-    counts_people: ClassVar[bool] = True
+    only_rows: ClassVar[str] = ""
     follows: ClassVar[bool] = True
     summary: ClassVar[str] = (
         "knows the quasi-identifiers; believes a sensitive value by its share of the matching rows"

@@ -36,7 +36,7 @@ class Intersection(Attack):
     name: ClassVar[str] = "intersection"
     title: ClassVar[str] = "intersection of releases"
     least_k: ClassVar[int] = 1
-    counts_people: ClassVar[bool] = True
+    only_rows: ClassVar[str] = ""
     summary: ClassVar[str] = (
         "knows people who are in several releases, and intersects what each of them leaves open"
     )

@@ -57,7 +57,7 @@ class Linkage(Attack):
     }
     informs: ClassVar[Options | None] = {"adversary": "members", "likeliest": False}
     least_k: ClassVar[int] = 1
-    counts_people: ClassVar[bool] = True
+    only_rows: ClassVar[str] = ""
     follows: ClassVar[bool] = True
     summary: ClassVar[str] = (
         "counts the candidates of each person, for an adversary who knows some people or all members"

@@ -41,7 +41,6 @@ class BetaLikeness(SensitiveModel):
     }
     usual: ClassVar[Any] = 2.0
     public: ClassVar[Any] = "complete"
-    of_whole: ClassVar[bool] = True
     monotone: ClassVar[bool] = True
     higher_is_safer: ClassVar[bool] = False
 

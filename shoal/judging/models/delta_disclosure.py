@@ -41,7 +41,6 @@ class DeltaDisclosure(SensitiveModel):
     usual: ClassVar[Any] = 2.0
     public: ClassVar[Any] = "complete"
     higher_is_safer: ClassVar[bool] = False
-    of_whole: ClassVar[bool] = True
 
     delta: Annotated[float, Bounds(gt=0)]
     """The binary logarithm that the quotient of the shares must stay below, upwards and downwards."""

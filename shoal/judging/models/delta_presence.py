@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from shoal.errors import PolicyError, Problem
 from shoal.judging.models.keys import Bounds, Key
-from shoal.judging.models.model import Model
+from shoal.judging.models.model import Model, Readings
 from shoal.support.arrays import BoolVector
 from shoal.support.wording import number, setting
 
@@ -40,8 +40,7 @@ class DeltaPresence(Model):
     usual: ClassVar[Any] = (0.0, 0.5)
     about: ClassVar[str] = "unsure-of-membership"
     weakest: ClassVar[bool] = True
-    needs_original: ClassVar[bool] = True
-    needs_every_way: ClassVar[bool] = True
+    readings: ClassVar[Readings] = "all"
 
     low: Annotated[float, Bounds(ge=0, le=1)]
     """Smallest allowed probability; above 0, everybody in the population must match a class."""

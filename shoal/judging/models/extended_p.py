@@ -11,7 +11,7 @@ import numpy as np
 
 from shoal.errors import HierarchyError, PolicyError, Problem
 from shoal.judging.models.keys import Bounds, Key
-from shoal.judging.models.model import Model, SensitiveModel
+from shoal.judging.models.model import AskedIn, Model, SensitiveModel
 from shoal.judging.models.p_sensitive import P, PSensitive
 from shoal.support.arrays import BoolVector, FloatVector, IntVector
 
@@ -32,7 +32,7 @@ class ExtendedPSensitive(SensitiveModel):
     name: ClassVar[str] = "extended-p-sensitive"
     summary: ClassVar[str] = "every class shows at least p values that are not all in one protected category"
     key: ClassVar[Key] = P
-    stands_in: ClassVar[bool] = True
+    asked_in: ClassVar[AskedIn] = ""
     usual: ClassVar[Any] = 2
     public: ClassVar[Any] = "always"
     monotone: ClassVar[bool] = True

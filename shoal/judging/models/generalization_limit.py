@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from shoal.judging.models.keys import Key
-from shoal.judging.models.model import Model
+from shoal.judging.models.model import AskedIn, Model
 from shoal.judging.models.threats import Threat
 from shoal.support.wording import counted
 
@@ -29,7 +29,7 @@ class WithinLimit(Model):
     threat: ClassVar[Threat] = ""
     summary: ClassVar[str] = "no value is published in a more general form than its column allows"
     key: ClassVar[Key] = LIMIT
-    of_columns: ClassVar[bool] = True
+    asked_in: ClassVar[AskedIn] = "columns"
     usual: ClassVar[Any] = 1
     public: ClassVar[Any] = "always"
     higher_is_safer: ClassVar[bool] = False

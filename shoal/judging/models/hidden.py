@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from shoal.coding.hierarchy.kinds import Kind, parsed
 from shoal.judging.models.keys import Key
-from shoal.judging.models.model import Model
+from shoal.judging.models.model import AskedIn, Model
 from shoal.judging.models.threats import Threat
 from shoal.support.wording import counted
 
@@ -31,7 +31,7 @@ class HiddenValues(Model):
         "no value is published in a finer form than its column allows, such as an age of 90 or more"
     )
     key: ClassVar[Key] = HIERARCHY
-    of_columns: ClassVar[bool] = True
+    asked_in: ClassVar[AskedIn] = "columns"
     usual: ClassVar[Any] = {"top": 90}
     public: ClassVar[Any] = "always"
     higher_is_safer: ClassVar[bool] = False

@@ -45,7 +45,6 @@ class FalseCellLimit(Model):
         "relocation", "how many cells may be false, and how visible relocated rows may be"
     )
     threat: ClassVar[Threat] = SINGLING_OUT
-    needs_original: ClassVar[bool] = True
 
 
 @dataclass(frozen=True, kw_only=True)

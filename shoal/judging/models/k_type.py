@@ -34,7 +34,6 @@ class KType(Model):
     usual: ClassVar[Any] = 5
     about: ClassVar[str] = "knows-some"
     threat: ClassVar[Threat] = SINGLING_OUT
-    needs_original: ClassVar[bool] = True
     notion: ClassVar[str]
     """Its name with k as a letter."""
     warning: ClassVar[str] = ""

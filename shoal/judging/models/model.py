@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from shoal.judging.models.overall import Overall
     from shoal.release.published import Published
 
+AskedIn = Literal["privacy", "columns", ""]
+Readings = Literal["worst", "all", "any"]
 STEP = 1.5
 """The factor by which a relaxed share or distance grows."""
 
@@ -57,13 +59,10 @@ class Model(ABC):
     behind them; not about which people match which rows."""
     by_cells: ClassVar[bool] = False
     """It is about whom the cells of a row lead to, so it says nothing about rows whose cells were shuffled."""
-    stands_in: ClassVar[bool] = False
-    """No policy asks for it directly: it replaces another model, see `instead_of`."""
-    of_columns: ClassVar[bool] = False
-    """A key of `[columns]` asks for it, column by column, instead of one of `[privacy]`. The hierarchies keep methods
-    within it, so they never see it; releases are verified against it like against all others."""
-    of_text: ClassVar[bool] = False
-    """It judges the text of the cells alone, which is the same however a release was made."""
+    asked_in: ClassVar[AskedIn] = "privacy"
+    """The section with the key that asks for it. ``columns``: column by column; the hierarchies keep methods within it,
+    so they never see it, and releases are verified against it like against all others. Empty: no policy asks for it
+    directly, it replaces another model, see `instead_of`."""
     usual: ClassVar[Any]
     """A usual value, for examples in messages."""
     about: ClassVar[str] = ""
@@ -74,14 +73,13 @@ class Model(ABC):
     """The weakest model that is known to stop that adversary: required if a policy names them."""
     public: ClassVar[Literal["never", "complete", "always"]] = "never"
     """Whether the public may learn how far a release gets: ``always``, where that follows from the published rows;
-    ``complete``, where it does unless rows were suppressed; ``never``, so that only the threshold is told."""
+    ``complete``, where it compares each class with the whole table, so that suppressed rows matter; ``never``, so that
+    only the threshold is told."""
     higher_is_safer: ClassVar[bool] = True
-    needs_original: ClassVar[bool] = False
-    of_whole: ClassVar[bool] = False
-    """It compares each class with the whole table."""
-    needs_every_way: ClassVar[bool] = False
-    """An adversary who knows more may find a release safer by it. If a release may have been made in several ways, one
-    that tells more then does not stand for the others."""
+    readings: ClassVar[Readings] = "worst"
+    """By which readings it judges a release that may have been made in several ways. ``worst``: by the worst of those
+    that Shoal lists; ``all``: an adversary who knows more may find a release safer by it, so a reading that shows more
+    does not stand for the others, and all must be listed; ``any``: it judges the text of the cells, which all share."""
     over_time: ClassVar[bool] = False
     """It asks how many people or values are possible, so it has a meaning for several releases together. How likely a
     value is after several releases depends on what an adversary believed before, so rules about shares have none."""
@@ -114,7 +112,7 @@ class Model(ABC):
 
     @classmethod
     def of_column(cls, name: str, column: Any) -> Model | None:
-        """Return the model that a column of a policy asks for, or None. Only called where `of_columns`."""
+        """Return the model that a column of a policy asks for, or None. Only called where columns ask for it."""
         value = getattr(column, cls.key.name)
         return None if value is None else cls.asked(value, column_name=name)
 
@@ -133,7 +131,7 @@ class Model(ABC):
         cls, model: Model, notions: tuple[Model, ...], protected: Mapping[str, tuple[str, ...]]
     ) -> Model | None:
         """Return the model that takes the place of another one under the policy's notion of k and the protected
-        nodes of each column, or None. Only called where `stands_in`.
+        nodes of each column, or None. By default, it takes the place of none.
         """
         return None
 

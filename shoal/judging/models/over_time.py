@@ -41,7 +41,6 @@ class WithEarlier(Model):
         "an adversary who knows that a person is in this release and in earlier ones, and intersects what each leaves "
         "open, is left with as many candidates and sensitive values as the policy asks for"
     )
-    needs_original: ClassVar[bool] = True
     higher_is_safer: ClassVar[bool] = False
 
     members: bool

@@ -13,7 +13,7 @@ from shoal.judging.linking.posterior import largest_counted
 from shoal.judging.models.k_type import KType
 from shoal.judging.models.keys import Key
 from shoal.judging.models.l_diversity import DistinctDiversity, L, ProbabilisticDiversity
-from shoal.judging.models.model import GroupModel, Model
+from shoal.judging.models.model import AskedIn, GroupModel, Model
 from shoal.release.results import plain
 from shoal.support.arrays import LongVector
 from shoal.support.wording import number
@@ -146,9 +146,8 @@ class CandidateDiversity(Model):
     name: ClassVar[str] = "candidate-l"
     summary: ClassVar[str] = "the rows that could belong to a person show at least l sensitive values"
     key: ClassVar[Key] = L
-    stands_in: ClassVar[bool] = True
+    asked_in: ClassVar[AskedIn] = ""
     usual: ClassVar[Any] = 3
-    needs_original: ClassVar[bool] = True
 
     column: int
     """Which of the sensitive columns, from 0."""

@@ -12,7 +12,7 @@ from shoal.coding.hierarchy.kinds import Kind, parsed
 from shoal.coding.hierarchy.kinds.ends import divides
 from shoal.coding.hierarchy.meanings import ANY, Meaning, calendar_label, interval_label
 from shoal.judging.models.keys import Key
-from shoal.judging.models.model import Model
+from shoal.judging.models.model import AskedIn, Model, Readings
 from shoal.judging.models.threats import Threat
 from shoal.support.wording import counted
 
@@ -63,8 +63,8 @@ class SafeHarbor(Model):
     threat: ClassVar[Threat] = ""
     summary: ClassVar[str] = "the column shows nothing that HIPAA Safe Harbor (45 CFR 164.514(b)(2)) forbids"
     key: ClassVar[Key] = SAFE_HARBOR
-    of_columns: ClassVar[bool] = True
-    of_text: ClassVar[bool] = True
+    asked_in: ClassVar[AskedIn] = "columns"
+    readings: ClassVar[Readings] = "any"
     usual: ClassVar[Any] = "other"
     public: ClassVar[Any] = "always"
     higher_is_safer: ClassVar[bool] = False

@@ -34,7 +34,6 @@ class Closeness(SensitiveModel):
     key: ClassVar[Key] = T
     usual: ClassVar[Any] = 0.2
     public: ClassVar[Any] = "complete"
-    of_whole: ClassVar[bool] = True
     monotone: ClassVar[bool] = True
     higher_is_safer: ClassVar[bool] = False
     kind: ClassVar[str]
