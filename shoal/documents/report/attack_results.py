@@ -62,19 +62,17 @@ def try_all(subject: Subject, progress: Progress) -> list[TriedAttack]:
     wanted = [(title, name, options) for name in scenarios for title, options in scenarios[name].items()]
     for number, (title, name, options) in enumerate(wanted):
         progress("attack", 0.25 + 0.35 * number / len(wanted))
+        exposure, failure = None, ""
         try:
             exposure = attack_case(subject, name, options, Run.start(0))
-            knows = exposure.adversary
-            found.append(
-                TriedAttack(attack=name, title=title, knows=knows, options=options, exposure=exposure)
-            )
         except ShoalError as error:
-            knows = ATTACKS[name].summary
-            found.append(
-                TriedAttack(
-                    attack=name, title=title, knows=knows, options=options, exposure=None, failure=str(error)
-                )
+            failure = str(error)
+        knows = ATTACKS[name].summary if exposure is None else exposure.adversary
+        found.append(
+            TriedAttack(
+                attack=name, title=title, knows=knows, options=options, exposure=exposure, failure=failure
             )
+        )
     return found
 
 

@@ -10,15 +10,14 @@ from shoal.documents.report.report_parts import Face, State, Tile
 from shoal.documents.report.risk_section import Risks
 from shoal.documents.report.subject import Subject
 from shoal.judging.attacks.linkage import Linkage
+from shoal.judging.linking.reidentification import Risk
 from shoal.judging.measures import MEASURES
 from shoal.release.verdict import Verdict, all_hold, in_words
 from shoal.support.wording import counted, number
 
 
 def unmet(failing: Sequence[tuple[Verdict, Any]], checked: str) -> tuple[State, str, str]:
-    """Return state, headline and text where requirements are violated, or could not be checked: verdicts, each with
-    what the edition shows of how far the release gets.
-    """
+    """Return state, headline and text where requirements are violated, or could not be checked."""
     held = all_hold(verdict for verdict, _ in failing)
     words = {False: "violated", None: "could not be checked"}
     lost = " or ".join(
@@ -32,55 +31,71 @@ def unmet(failing: Sequence[tuple[Verdict, Any]], checked: str) -> tuple[State, 
     return "warn" if held is None else "bad", in_words(held).capitalize(), text
 
 
+def make_face(
+    judged: Sequence[tuple[Verdict, Any]], doubts: Sequence[tuple[str, str]], tiles: Sequence[Tile]
+) -> Face:
+    """Return the verdict of an edition: each verdict comes with what the edition shows of how far the release gets. The
+    first of the `doubts`, (headline, sentence), is told if all requirements hold.
+    """
+    checked = counted(len(judged), "requirement")
+    failing = [(verdict, reached) for verdict, reached in judged if not verdict.holds]
+    state: State = "good"
+    headline = "Satisfies its policy"
+    kept = f"All {checked} hold" if len(judged) > 1 else "The requirement holds"
+    text = f"{kept}, checked on the published rows themselves."
+    if failing:
+        state, headline, text = unmet(failing, checked)
+    elif doubts:
+        state, headline = "warn", f"{headline}, but {doubts[0][0]}"
+        text += f" But {doubts[0][1]}."
+    return Face(state=state, headline=headline, text=text, tiles=tiles)
+
+
+SEEDED = ("is not for publication", "the release was made with a seed, which undoes the shuffling of rows")
+"""A doubt about a release with a seed."""
+
+
 def face_of(subject: Subject, tried: list[TriedAttack], risks: Risks) -> Face:
     """Return the verdict: whether the policy is satisfied, risk before and after, what was lost, what was tried."""
-    failing = [verdict for verdict, _ in subject.judged if not verdict.holds]
     succeeded = [one for one in tried if one.exposure is not None and not one.exposure.holds]
-    checked = counted(len(subject.judged), "requirement")
-    kept = f"All {checked} hold" if len(subject.judged) > 1 else "The requirement holds"
-    if failing:
-        state, headline, text = unmet([(verdict, verdict.reached) for verdict in failing], checked)
-    elif succeeded:
-        state, headline = "warn", "Satisfies its policy, but does not withstand every attack"
-        text = (
-            f"{kept}, checked on the published rows themselves. But the policy asks for nothing that "
-            f"stops: {', '.join(one.title for one in succeeded)}."
-        )
-    elif subject.seeded:
-        state, headline = "warn", "Satisfies its policy, but is not for publication"
-        text = f"{kept}. But the release was made with a seed, which undoes the shuffling of rows."
-    else:
-        state, headline = "good", "Satisfies its policy"
-        text = f"{kept}, checked on the published rows themselves."
+    doubts = [SEEDED] if subject.seeded else []
+    if succeeded:
+        titles = ", ".join(one.title for one in succeeded)
+        words = "does not withstand every attack", f"the policy asks for nothing that stops: {titles}"
+        doubts.insert(0, words)
+    judged = [(verdict, verdict.reached) for verdict, _ in subject.judged]
     tiles = (_risk(subject, tried, risks), _loss(subject), _rows(subject), _attacks(tried, succeeded))
-    return Face(state=state, headline=headline, text=text, tiles=tiles)
+    return make_face(judged, doubts, tiles)
+
+
+def risk_tile(risk: Risk, limit: float | None, k: int, before: str = "") -> Tile:
+    """Return the tile of a release whose classes say who can be found; `limit` is what its policy allows."""
+    held: State = "good" if limit is not None and risk.prosecutor_max <= limit * (1 + 1e-9) else "bad"
+    text = f"at most, for any person who is known to be in the table; {risk.prosecutor_mean:.1%} on average"
+    value, state = f"{risk.prosecutor_max:.1%}", held if k > 1 else ""
+    return Tile(label=RISK, value=value, text=text, before=before, state=state)
+
+
+RISK, LOST = "Risk of re-identification", "Information lost"
 
 
 def _risk(subject: Subject, tried: list[TriedAttack], risks: Risks) -> Tile:
     before, after = risks.before, risks.after
     if after is not None:
-        limit = 1 / subject.requirements.k
-        held: State = "good" if after.prosecutor_max <= limit * (1 + 1e-9) < 1 else "bad"
-        return Tile(
-            label="Risk of re-identification",
-            value=f"{after.prosecutor_max:.1%}",
-            text=(
-                f"at most, for any person who is known to be in the table; {after.prosecutor_mean:.1%} on average"
-            ),
-            before=f"{before.prosecutor_max:.2%}".replace(".00%", "%"),
-            state=held if subject.requirements.k > 1 else "",
-        )
+        k = subject.requirements.k
+        told = f"{before.prosecutor_max:.2%}".replace(".00%", "%")
+        return risk_tile(after, 1 / k, k, told)
     linked = [one for one in tried if one.exposure is not None and one.exposure.attack == Linkage.name]
     found = linked[-1].found if linked else ""
     if found and subject.published.rows_intact:
         return Tile(
-            label="Risk of re-identification",
+            label=RISK,
             value=found,
             unit="on average",
             text="of the people are found by the strongest linkage attack, which stands for the risk here",
         )
     return Tile(
-        label="Risk of re-identification",
+        label=RISK,
         value="see below",
         text="columns were shuffled, so the size of a class does not say who can be found; the attacks do",
     )
@@ -90,12 +105,12 @@ def _loss(subject: Subject) -> Tile:
     loss = subject.measures.get(MEASURES.default)
     if loss is None or loss != loss:
         return Tile(
-            label="Information lost",
+            label=LOST,
             value="unknown",
             text="some cells are not in the hierarchies of the policy, so no loss can be computed",
         )
     return Tile(
-        label="Information lost",
+        label=LOST,
         value=f"{loss:.1%}",
         unit="(LM)",
         text="in the quasi-identifiers: 0% keeps every value, 100% says nothing",

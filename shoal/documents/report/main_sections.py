@@ -20,6 +20,7 @@ from shoal.policy import Policy
 from shoal.policy.adversaries import derivation
 from shoal.policy.privacy import KINDS
 from shoal.policy.sources import without_folders
+from shoal.release.published import Published
 from shoal.release.record import PUBLISHED_AS
 from shoal.release.verdict import Verdict, all_hold, in_words
 from shoal.support.wording import number, printable, rounded_down
@@ -118,9 +119,7 @@ def done(subject: Subject) -> Section:
         ("rows published", f"{published.rows:,}"),
         ("rows suppressed", f"{published.suppressed:,} ({published.suppressed / max(rows_before, 1):.2%})"),
         *_whose(subject),
-        ("equivalence classes", f"{published.classes:,}")
-        if published.buckets is None
-        else ("buckets, within which columns were shuffled", f"{published.buckets:,}"),
+        groups_row(published),
     ]
     if record is not None:
         told = record.get("classes" if published.buckets is None else "buckets"), record.get("suppressed")
@@ -133,18 +132,9 @@ def done(subject: Subject) -> Section:
                 )
             )
         name = str(record["method"])
-        rows.insert(0, ("method", name))
-        if name in METHODS:
-            rows[1:1] = [
-                ("what it does", METHODS[name].summary),
-                ("paper", METHODS[name].paper),
-            ]
+        rows[:0] = method_rows(name)
         rows += options_of(made_by) if made_by is not None and made_by.method.name == name else []
-        levels = record.get("levels")
-        if levels:
-            names = [attribute.name for attribute in published.attributes]
-            shown = ", ".join(f"{column} {level}" for column, level in zip(names, levels, strict=False))
-            rows.append(("levels of generalization", shown))
+        rows += levels_row(published, record.get("levels"))
         if record.get("exact") is False:
             found, least = number(record["loss"]), rounded_down(record["bound"])
             rows.append(("distance from the best levels", f"loss {found}; none loses less than {least}"))
@@ -162,6 +152,28 @@ def done(subject: Subject) -> Section:
     notes = [note for note in (*subject.notes, *subject.run_notes) if note not in subject.following]
     parts += [Words(f"Note: {note}") for note in notes]
     return Section("done", "What was done", parts)
+
+
+def groups_row(published: Published) -> tuple[str, str]:
+    """Return how many classes or buckets there are."""
+    if published.buckets is None:
+        return "equivalence classes", f"{published.classes:,}"
+    return "buckets, within which columns were shuffled", f"{published.buckets:,}"
+
+
+def method_rows(name: str) -> list[tuple[str, str]]:
+    """Return what a method is."""
+    known = (
+        [("what it does", METHODS[name].summary), ("paper", METHODS[name].paper)] if name in METHODS else []
+    )
+    return [("method", name), *known]
+
+
+def levels_row(published: Published, levels: Sequence[int] | None) -> list[tuple[str, str]]:
+    """Return the level of each quasi-identifier, if the method has levels."""
+    names = [attribute.name for attribute in published.attributes]
+    shown = ", ".join(f"{name} {level}" for name, level in zip(names, levels or (), strict=False))
+    return [("levels of generalization", shown)] if levels else []
 
 
 def options_of(policy: Policy) -> list[tuple[str, str]]:
@@ -232,32 +244,24 @@ def risk(subject: Subject, risks: Risks) -> Section:
     before, after = risks.before, risks.after
     several = subject.table.person is not None
     whom = "people" if several else "rows"
-    lines = (
-        (
-            "prosecutor, highest",
-            "prosecutor_max",
-            "finds the row of a person who is known to be in the release",
-        ),
-        ("prosecutor, average", "prosecutor_mean", f"the same, over all {whom}"),
-        ("journalist, highest", "journalist_max", "finds the row of anybody in the population"),
-        ("marketer", "marketer", f"share of {whom} found if all are tried"),
-    )
     rows = [
         (
             title, meaning, f"{getattr(before, name):.2%}",
             "" if after is None else f"{getattr(after, name):.2%}",
         )
-        for title, name, meaning in lines
+        for title, meaning, name in (
+            *prosecutor_lines(whom),
+            ("journalist, highest", "finds the row of anybody in the population", "journalist_max"),
+            ("marketer", f"share of {whom} found if all are tried", "marketer"),
+        )
     ]  # fmt: skip
     above, unique = ("", "") if after is None else (f"{after.at_risk:.2%}", f"{after.unique_after:.2%}")
-    rows.append(
+    rows += [
         (f"above {before.threshold:.0%}", f"share of {whom} with a prosecutor risk above the usual limit",
-         f"{before.at_risk:.1%}", above)
-    )  # fmt: skip
-    rows.append(
+         f"{before.at_risk:.1%}", above),
         ("unique", f"share of {whom} whose quasi-identifiers no other {'person' if several else 'row'} has",
-         f"{risks.unique_before / max(len(risks.sizes_before), 1):.1%}", unique)
-    )  # fmt: skip
+         f"{risks.unique_before / max(len(risks.sizes_before), 1):.1%}", unique),
+    ]  # fmt: skip
     parts: list[Part] = [Table("Risk of re-identification", ("risk", "what it is", "before", "after"), rows)]
     parts += _risk_words(subject, risks)
     if len(risks.sizes_after):
@@ -275,6 +279,15 @@ def risk(subject: Subject, risks: Risks) -> Section:
             )
         )  # fmt: skip
     return Section("risk", "Risk before and after", parts)
+
+
+def prosecutor_lines(whom: str) -> tuple[tuple[str, str, str], ...]:
+    """Return the risks of the prosecutor: title, meaning, and the field of `Risk`."""
+    meaning = "finds the row of a person who is known to be in the release"
+    return (
+        ("prosecutor, highest", meaning, "prosecutor_max"),
+        ("prosecutor, average", f"the same, over all {whom}", "prosecutor_mean"),
+    )
 
 
 def _risk_words(subject: Subject, risks: Risks) -> Iterator[Words]:

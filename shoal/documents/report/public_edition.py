@@ -10,20 +10,23 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-
 from shoal.documents.card import LOSS, false_cells_allowed, public_measures
 from shoal.documents.codebook.label_losses import losses_shown
-from shoal.documents.report.charts import bars
-from shoal.documents.report.headline import unmet
-from shoal.documents.report.main_sections import asked_for, guarantees_of, options_of
+from shoal.documents.report.headline import LOST, RISK, SEEDED, make_face, risk_tile
+from shoal.documents.report.main_sections import (
+    asked_for,
+    groups_row,
+    guarantees_of,
+    levels_row,
+    method_rows,
+    options_of,
+    prosecutor_lines,
+)
 from shoal.documents.report.report_parts import (
     Card,
-    Cards,
     Face,
     Part,
     Section,
-    State,
     Table,
     Tile,
     Words,
@@ -34,18 +37,22 @@ from shoal.documents.report.row_sections import (
     inference_section,
     inferred_values,
 )
-from shoal.documents.report.subject import Subject
-from shoal.documents.report.threat_summary import answer, guaranteed, of_threat
+from shoal.documents.report.subject import Subject, of_threat, risk_allowed
+from shoal.documents.report.threat_summary import (
+    answer,
+    guaranteed,
+    remaining_risk,
+    smallest_class,
+    threats_section,
+)
+from shoal.documents.report.utility_sections import losses_section
 from shoal.judging.case import Case
 from shoal.judging.identifier_columns import columns_without_role
-from shoal.judging.measures import MEASURES
 from shoal.judging.models.threats import INFERENCE, LINKABILITY, SINGLING_OUT, Threat
 from shoal.judging.public_case import public_case, shows_levels
-from shoal.methods import METHODS
 from shoal.policy import Policy
 from shoal.release.verdict import Verdict
 from shoal.support.brief import Brief
-from shoal.support.wording import counted, number
 
 LOSS_WORDS = (
     "The loss of a cell is the share of its column's domain that it covers: 0% for a single value, 100% for a cell "
@@ -110,12 +117,8 @@ class Open(Brief):
 
     @cached_property
     def largest_risk(self) -> float | None:
-        """The largest chance to find a person that the requirements allow, if they limit it and hold; else None."""
-        k = self.case.requirements.k
-        held = all(
-            verdict.holds for verdict, _ in of_threat(self.case.requirements, self.judged, SINGLING_OUT)
-        )
-        return 1 / k if k > 1 and held else None
+        """The largest chance to find a person that the policy allows."""
+        return risk_allowed(self.case.requirements, self.judged)
 
     @cached_property
     def inferred(self) -> tuple[Inferred, ...]:
@@ -125,48 +128,33 @@ class Open(Brief):
 
 def face_of(open_: Open, *, seeded: bool) -> Face:
     """Return the verdict: whether the policy is satisfied, risk, loss, rows."""
-    failing = [verdict for verdict, _ in open_.judged if not verdict.holds]
-    checked = counted(len(open_.judged), "requirement")
     exposed = [one.column for one in open_.inferred if one.exposed]
-    all_hold = f"All {checked} hold" if len(open_.judged) > 1 else "The requirement holds"
-    text = f"{all_hold}, checked on the published rows themselves."
-    state: State = "good"
-    headline = "Satisfies its policy"
-    if failing:
-        state, headline, text = unmet([(verdict, verdict.told) for verdict in failing], checked)
-    elif seeded:
-        state, headline = "warn", "Satisfies its policy, but is not for publication"
-        text = f"{all_hold}. But the release was made with a seed, which undoes the shuffling of rows."
-    elif exposed:
-        state, headline = "warn", "Satisfies its policy, but shows sensitive values"
-        text += f" But the policy requires nothing that hides: {', '.join(exposed)}."
-    tiles = (_risk_tile(open_), _loss_tile(open_), _rows_tile(open_))
-    return Face(state=state, headline=headline, text=text, tiles=tiles)
+    doubts = [SEEDED] if seeded else []
+    if exposed:
+        doubts.append(
+            ("shows sensitive values", f"the policy requires nothing that hides: {', '.join(exposed)}")
+        )
+    judged = [(verdict, verdict.told) for verdict, _ in open_.judged]
+    return make_face(judged, doubts, (_risk_tile(open_), _loss_tile(open_), _rows_tile(open_)))
 
 
 def _risk_tile(open_: Open) -> Tile:
-    title, limit = "Risk of re-identification", open_.largest_risk
+    limit = open_.largest_risk
     if open_.sizes_known:
-        risk = open_.case.risk
-        held: State = "good" if limit is not None and risk.prosecutor_max <= limit * (1 + 1e-9) else "bad"
-        text = (
-            f"at most, for any person who is known to be in the table; {risk.prosecutor_mean:.1%} on average"
-        )
-        state = held if open_.case.requirements.k > 1 else ""
-        return Tile(label=title, value=f"{risk.prosecutor_max:.1%}", text=text, state=state)
+        return risk_tile(open_.case.risk, limit, open_.case.requirements.k)
     if limit is None:
-        return Tile(label=title, value="see below", text="the policy does not limit it, or is violated")
+        return Tile(label=RISK, value="see below", text="the policy does not limit it, or is violated")
     text = "guaranteed for any person who is known to be in the table"
-    return Tile(label=title, value=f"≤ {limit:.1%}", text=text, state="good")
+    return Tile(label=RISK, value=f"≤ {limit:.1%}", text=text, state="good")
 
 
 def _loss_tile(open_: Open) -> Tile:
     loss = open_.measures.get(LOSS)
     if loss is None:
         text = "the published cells do not show how wide they are, or a column shows too many"
-        return Tile(label="Information lost", value="unknown", text=text)
+        return Tile(label=LOST, value="unknown", text=text)
     text = "in the quasi-identifiers: 0% = single values, 100% = no detail left"
-    return Tile(label="Information lost", value=f"{loss:.1%}", text=text)
+    return Tile(label=LOST, value=f"{loss:.1%}", text=text)
 
 
 def _rows_tile(open_: Open) -> Tile:
@@ -199,18 +187,12 @@ def sections_of(open_: Open) -> list[Section]:
 
 
 def _threats(open_: Open) -> Section:
-    words = (
-        "European data protection authorities ask three questions of data that is called anonymous. These are the "
-        "answers for this release, from what its policy guarantees and from the published rows."
-    )
     cards = [
         _answer(open_, SINGLING_OUT, list(_singling_out(open_))),
         _answer(open_, LINKABILITY, []),
         _answer(open_, INFERENCE, [one.words for one in open_.inferred]),
     ]
-    return Section(
-        "threats", "Singling out, linkability, inference", (Words(words), Cards(cards), Words(IN_PRIVATE))
-    )
+    return threats_section("the published rows", cards, Words(IN_PRIVATE))
 
 
 def _answer(open_: Open, threat: Threat, lines: list[str]) -> Card:
@@ -236,18 +218,9 @@ def _answer(open_: Open, threat: Threat, lines: list[str]) -> Card:
 
 def _singling_out(open_: Open) -> Iterator[str]:
     if open_.sizes_known:
-        sizes, risk = open_.case.sizes, open_.case.risk
-        yield f"Unique: {risk.unique_after:.1%} of the published rows."
-        if len(sizes):
-            several = open_.case.follow is not None
-            has = counted(int(sizes.min()), *(("person", "people") if several else ("row", "")))
-            yield f"The smallest class of identical rows has {has}."
-    most = open_.largest_risk
-    yield (
-        "What remains: not limited by the policy, or the limit is violated."
-        if most is None
-        else f"What remains: a chance of at most {most:.1%} to pick the row of a known person."
-    )
+        yield f"Unique: {open_.case.risk.unique_after:.1%} of the published rows."
+        yield from smallest_class(open_.case.sizes, several=open_.case.follow is not None)
+    yield remaining_risk(open_.largest_risk)
 
 
 def _done(open_: Open) -> Section:
@@ -256,26 +229,17 @@ def _done(open_: Open) -> Section:
     rows: list[tuple[str, str]] = [
         ("rows published", f"{published.rows:,}"),
         ("rows suppressed", suppression_words(case.requirements.suppression)),
-        ("equivalence classes", f"{published.classes:,}")
-        if published.buckets is None
-        else ("buckets, within which columns were shuffled", f"{published.buckets:,}"),
+        groups_row(published),
     ]
     parts: list[Part] = []
     if policy is None:
         parts.append(Words("How the release was made is not known: no record of the run was given."))
     else:
-        name = policy.method.name
-        rows.insert(0, ("method", name))
-        if name in METHODS:
-            rows[1:1] = [("what it does", METHODS[name].summary), ("paper", METHODS[name].paper)]
-        rows += options_of(policy)
+        rows = [*method_rows(policy.method.name), *rows, *options_of(policy)]
         budget = false_cells_allowed(case, policy)
         if budget is not None:
             rows.append(("false cells", f"at most {budget:.2%}; which ones is secret"))
-    if open_.levels is not None:
-        names = [attribute.name for attribute in published.attributes]
-        shown = ", ".join(f"{column} {level}" for column, level in zip(names, open_.levels, strict=False))
-        rows.append(("levels of generalization", shown))
+    rows += levels_row(published, open_.levels)
     parts.append(Table("The release", ("what", "value"), rows))
     parts += [Words(f"Warning: {line}") for line in case.following]
     return Section("done", "What was done", parts)
@@ -292,37 +256,17 @@ def _risk(open_: Open) -> Section:
         )
         return Section("risk", "Risk", (Words(words),))
     risk = open_.case.risk
-    rows = [
-        (
-            "prosecutor, highest",
-            "finds the row of a person who is known to be in the release",
-            risk.prosecutor_max,
-        ),
-        ("prosecutor, average", "the same, over all rows", risk.prosecutor_mean),
+    rows = [(title, meaning, getattr(risk, name)) for title, meaning, name in prosecutor_lines("rows")]
+    rows += [
         (f"above {risk.threshold:.0%}", "share of rows with a risk above the default limit", risk.at_risk),
         ("unique", "share of rows whose quasi-identifiers no other row has", risk.unique_after),
     ]
-    table = Table(
-        "Risk of re-identification",
-        ("risk", "what it is", "value"),
-        [(title, meaning, f"{value:.2%}") for title, meaning, value in rows],
-    )
+    cells = [(title, meaning, f"{value:.2%}") for title, meaning, value in rows]
+    table = Table("Risk of re-identification", ("risk", "what it is", "value"), cells)
     words = "The risk by the sizes of classes of identical rows, for an adversary who has no other data."
     return Section("risk", "Risk", (table, Words(words)))
 
 
 def _losses(open_: Open) -> Section:
-    known = open_.losses
-    parts: list[Part] = [Words(LOSS_WORDS)]
-    if known:
-        values = np.array(list(known.values()))
-        parts.append(
-            bars("losses", "Information loss per column", list(known), values, "share lost", "column")
-        )
-    rows = [
-        (name, number(value), MEASURES[name].summary)
-        for name, value in open_.measures.items()
-        if name in MEASURES and not name.startswith(("risk-", "unique-"))
-    ]
-    parts.append(Table("Measures of the published rows", ("measure", "value", "what it is"), rows))
-    return Section("losses", "What was lost", parts)
+    title, caption = "Information loss per column", "Measures of the published rows"
+    return losses_section(LOSS_WORDS, open_.losses, title, open_.measures, caption)

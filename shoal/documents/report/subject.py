@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
@@ -15,7 +15,8 @@ from shoal.documents.report.gate import Gate
 from shoal.errors import PolicyError
 from shoal.judging.case import Case
 from shoal.judging.identifier_columns import check_identifiers
-from shoal.judging.models.threats import SINGLING_OUT
+from shoal.judging.models.requirements import Requirements
+from shoal.judging.models.threats import SINGLING_OUT, Threat
 from shoal.judging.read_case import read_case, read_result
 from shoal.policy import Policy
 from shoal.release.received.read_record import read_record
@@ -42,14 +43,6 @@ class Subject(Case):
         return Gate.of(self.requirements, public=False)
 
     @cached_property
-    def largest_risk(self) -> float | None:
-        """The largest chance to find a person that the requirements allow, if they limit it and hold; else None."""
-        k = self.requirements.k
-        judged = zip(self.verdicts, self.requirements.judged, strict=False)
-        held = all(verdict.holds for verdict, model in judged if model.threat == SINGLING_OUT)
-        return 1 / k if k > 1 and held else None
-
-    @cached_property
     def judged(self) -> tuple[tuple[Verdict, str], ...]:
         """Each verdict with what it means in plain words."""
         identifiers = check_identifiers(self)
@@ -60,6 +53,11 @@ class Subject(Case):
         ]
         verdicts = (*self.verdicts, *self.truthfulness.verdicts, *identifiers)
         return tuple(zip(verdicts, meanings, strict=True))
+
+    @cached_property
+    def largest_risk(self) -> float | None:
+        """The largest chance to find a person that the policy allows."""
+        return risk_allowed(self.requirements, self.judged)
 
     @cached_property
     def plain(self) -> Mapping[str, pl.Series]:
@@ -83,6 +81,19 @@ class Subject(Case):
         """The random choices of the release can be repeated: it is not for publication."""
         record = self.origin.record
         return record is not None and not record.get("for_publication", True)
+
+
+def of_threat(
+    requirements: Requirements, judged: Sequence[tuple[Verdict, str]], threat: Threat
+) -> list[tuple[Verdict, str]]:
+    """Return the verdicts of the models about a threat, each with what it means. They come first among all."""
+    return [own for own, model in zip(judged, requirements.judged, strict=False) if model.threat == threat]
+
+
+def risk_allowed(requirements: Requirements, judged: Sequence[tuple[Verdict, str]]) -> float | None:
+    """Return the largest chance to find a person that the requirements allow, if they limit it and hold; else None."""
+    held = all(verdict.holds for verdict, _ in of_threat(requirements, judged, SINGLING_OUT))
+    return 1 / requirements.k if requirements.k > 1 and held else None
 
 
 def read_subject(source: Any, policy: Policy, **given: Any) -> Subject:

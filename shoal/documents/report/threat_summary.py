@@ -9,22 +9,42 @@ import numpy as np
 from shoal.documents.report.attack_results import TriedAttack
 from shoal.documents.report.report_parts import Card, Cards, Section, State, Words
 from shoal.documents.report.risk_section import Risks
-from shoal.documents.report.subject import Subject
+from shoal.documents.report.subject import Subject, of_threat
 from shoal.judging.attacks import ATTACKS
-from shoal.judging.models.requirements import Requirements
 from shoal.judging.models.threats import INFERENCE, LINKABILITY, QUESTIONS, SINGLING_OUT, Threat
 from shoal.release.verdict import Verdict, all_hold
+from shoal.support.arrays import LongVector
 from shoal.support.wording import counted
 
 
 def threats(subject: Subject, tried: list[TriedAttack], risks: Risks) -> Section:
     """Return one answer per threat."""
+    cards = (_singling_out(subject, tried, risks), _linkability(subject, tried), _inference(subject, tried))
+    return threats_section("the attacks that Shoal ran", cards)
+
+
+def threats_section(sources: str, cards: Sequence[Card], *more: Words) -> Section:
+    """Return the section of an edition; `sources` are what its answers follow from besides the guarantees."""
     words = (
         "European data protection authorities ask three questions of data that is called anonymous. These are the "
-        "answers for this release, from what its policy guarantees and from the attacks that Shoal ran."
+        f"answers for this release, from what its policy guarantees and from {sources}."
     )
-    cards = (_singling_out(subject, tried, risks), _linkability(subject, tried), _inference(subject, tried))
-    return Section("threats", "Singling out, linkability, inference", (Words(words), Cards(cards)))
+    return Section("threats", "Singling out, linkability, inference", (Words(words), Cards(cards), *more))
+
+
+def smallest_class(sizes: LongVector, *, several: bool) -> list[str]:
+    """Say how large the smallest class is; nothing if there is none."""
+    own = ("person", "people") if several else ("row", "")
+    return (
+        [f"The smallest class of identical rows has {counted(int(sizes.min()), *own)}."] if len(sizes) else []
+    )
+
+
+def remaining_risk(largest: float | None) -> str:
+    """Say what chance to find a person the policy leaves."""
+    if largest is None:
+        return "What remains: not limited by the policy, or the limit is violated."
+    return f"What remains: a chance of at most {largest:.1%} to pick the row of a known person."
 
 
 def answer(
@@ -50,13 +70,6 @@ def answer(
         else "guaranteed"
     )  # fmt: skip
     return Card(threat.replace(" ", "-"), threat.capitalize(), QUESTIONS[threat], state, badge, lines)
-
-
-def of_threat(
-    requirements: Requirements, judged: Sequence[tuple[Verdict, str]], threat: Threat
-) -> list[tuple[Verdict, str]]:
-    """Return the verdicts of the models about a threat, each with what it means. They come first among all."""
-    return [own for own, model in zip(judged, requirements.judged, strict=False) if model.threat == threat]
 
 
 HELD = {True: "holds", False: "is violated", None: "could not be checked"}
@@ -102,10 +115,7 @@ def _singling_out(subject: Subject, tried: list[TriedAttack], risks: Risks) -> C
         several = subject.table.person is not None
         what = "people, counted in each class that shows them" if several else "published rows"
         lines.append(f"Unique after: {risks.after.unique_after:.1%} of the {what}.")
-        sizes = subject.sizes
-        if len(sizes):
-            has = counted(int(sizes.min()), *(("person", "people") if several else ("row", "")))
-            lines.append(f"The smallest class of identical rows has {has}.")
+        lines += smallest_class(subject.sizes, several=several)
         doubt = "some rows are unique" if risks.after.unique_after > 0 else ""
     elif len(risks.sizes_after):
         single = int(np.sum(risks.sizes_after == 1))
@@ -123,12 +133,7 @@ def _singling_out(subject: Subject, tried: list[TriedAttack], risks: Risks) -> C
     linked = _attacked(tried, LINKABILITY)
     names = " and ".join(one.title for one in linked if one.exposure is not None)
     lines.append(f"Attack: {names}; the results are under linkability." if names else "Attack: none applies.")
-    most = subject.largest_risk
-    lines.append(
-        "What remains: not limited by the policy, or the limit is violated."
-        if most is None
-        else f"What remains: a chance of at most {most:.1%} to pick the row of a known person."
-    )
+    lines.append(remaining_risk(subject.largest_risk))
     return answer(SINGLING_OUT, judged, [], lines, doubt=doubt)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -45,32 +46,30 @@ def columns_in_bins(subject: Subject) -> list[Bins]:
 def losses(subject: Subject) -> Section:
     """Return the information loss of each column, and the measures."""
     known = {name: value for name, value in subject.losses.items() if value == value}
-    parts: list[Part] = []
+    words = "Some cells of the release are not in the policy's hierarchies, so no loss can be computed."
     if known:
-        parts.append(
-            Words(
-                "The loss of a cell is the share of the other values of its column that it could also stand for: 0% "
-                "for a single value, 100% for a cell that says nothing."
-            )
+        words = (
+            "The loss of a cell is the share of the other values of its column that it could also stand for: 0% "
+            "for a single value, 100% for a cell that says nothing."
         )
-        parts.append(
-            bars(
-                "losses", "Information loss per column (LM)", list(known), np.array(list(known.values())),
-                "share lost", "column",
-            )
-        )  # fmt: skip
-    else:
-        parts.append(
-            Words(
-                "Some cells of the release are not in the policy's hierarchies, so no loss can be computed."
-            )
-        )
+    measures = {name: value for name, value in subject.measures.items() if value == value}
+    return losses_section(words, known, "Information loss per column (LM)", measures, "Measures of loss")
+
+
+def losses_section(
+    words: str, losses: Mapping[str, float], title: str, measures: Mapping[str, float], caption: str
+) -> Section:
+    """Return the section of an edition: the loss of each column that is known, and the measures of utility."""
+    parts: list[Part] = [Words(words)]
+    if losses:
+        values = np.array(list(losses.values()))
+        parts.append(bars("losses", title, list(losses), values, "share lost", "column"))
     rows = [
         (name, number(value), MEASURES[name].summary)
-        for name, value in subject.measures.items()
-        if value == value and not name.startswith(RISKS)
+        for name, value in measures.items()
+        if name in MEASURES and not name.startswith(RISKS)
     ]
-    parts.append(Table("Measures of loss", ("measure", "value", "what it is"), rows))
+    parts.append(Table(caption, ("measure", "value", "what it is"), rows))
     return Section("losses", "What was lost", parts)
 
 
