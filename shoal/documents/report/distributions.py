@@ -11,7 +11,7 @@ from shoal.coding import CodedTable
 from shoal.documents.report.bins import Bins
 from shoal.release.published import Published
 from shoal.release.value_sets import column_sets
-from shoal.support.arrays import FloatMatrix, FloatVector
+from shoal.support.arrays import FloatMatrix, FloatVector, LongVector
 from shoal.support.brief import Brief
 
 CHUNK = 1 << 16
@@ -29,13 +29,8 @@ class Spread(Brief):
 
     def before(self, column: int) -> FloatVector:
         """Count the rows of the original in each bin."""
-        quasi = len(self.original.attributes)
-        counts = (
-            self.original.value_counts[column]
-            if column < quasi
-            else self.original.sensitive_counts[column - quasi]
-        )
-        return self.bins[column].count(counts)
+        counts = (*self.original.value_counts, *self.original.sensitive_counts)
+        return self.bins[column].count(counts[column])
 
     def after(self, column: int) -> FloatVector:
         """Count the rows of the release in each bin, a cell spread evenly over the values that it covers."""
@@ -82,7 +77,7 @@ class Spread(Brief):
                 after[i, j] = after[j, i] = cramers_v(self._together_after(i, j))
         return before, after
 
-    def _bin_codes(self, column: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    def _bin_codes(self, column: int) -> LongVector:
         """Return the bin of each row of the original."""
         quasi = len(self.original.attributes)
         codes = (
@@ -93,22 +88,23 @@ class Spread(Brief):
         return self.bins[column].bin_of[codes].astype(np.int64)
 
     def _together_before(self, i: int, j: int) -> FloatMatrix:
+        return self._count_pairs(i, j, self._bin_codes(i), self._bin_codes(j))
+
+    def _count_pairs(self, i: int, j: int, first: LongVector, second: LongVector) -> FloatMatrix:
         shape = len(self.bins[i].labels), len(self.bins[j].labels)
-        keys = self._bin_codes(i) * shape[1] + self._bin_codes(j)
+        keys = first * shape[1] + second
         return np.bincount(keys, minlength=shape[0] * shape[1]).reshape(shape).astype(np.float64)
 
     def _together_after(self, i: int, j: int) -> FloatMatrix:
         """Count pairs of bins; the cells of a class count as independent, because the release does not say
         otherwise."""
         quasi, published = len(self.original.attributes), self.published
-        shape = len(self.bins[i].labels), len(self.bins[j].labels)
         if j >= quasi:
             first, second = (
                 self.bins[c].bin_of[published.sensitive_codes[:, c - quasi]].astype(np.int64) for c in (i, j)
             )
-            keys = first * shape[1] + second
-            return np.bincount(keys, minlength=shape[0] * shape[1]).reshape(shape).astype(np.float64)
-        found = np.zeros(shape)
+            return self._count_pairs(i, j, first, second)
+        found = np.zeros((len(self.bins[i].labels), len(self.bins[j].labels)))
         for begin in range(0, published.classes, CHUNK):
             part = slice(begin, begin + CHUNK)
             right = self._shares(j, part)
@@ -117,8 +113,8 @@ class Spread(Brief):
             else:
                 own = (published.class_of >= part.start) & (published.class_of < part.stop)
                 shown = self.bins[i].bin_of[published.sensitive_codes[own, i - quasi]].astype(np.int64)
-                keys = (published.class_of[own] - begin) * shape[0] + shown
-                held = np.bincount(keys, minlength=len(right) * shape[0]).reshape(-1, shape[0])
+                keys = (published.class_of[own] - begin) * len(found) + shown
+                held = np.bincount(keys, minlength=len(right) * len(found)).reshape(-1, len(found))
                 found += held.T @ right
         return found
 

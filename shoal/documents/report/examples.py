@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import polars as pl
 
 from shoal.documents.report.bins import label
 from shoal.documents.report.report_parts import Part, Section, Table, Words
@@ -76,21 +75,17 @@ def _covered(subject: Subject, place: int) -> IntVector | None:
 
 
 def _published(subject: Subject, place: int, columns: Sequence[str]) -> list[str]:
-    return [label(_value(subject.rows[name], place)) for name in columns]
+    return [label(subject.rows[name][place]) for name in columns]
 
 
 def _original(subject: Subject, row: int, columns: Sequence[str]) -> list[str]:
     table = subject.table
     quasi = {attribute.name: at for at, attribute in enumerate(table.attributes)}
-    cells = []
-    for name in columns:
-        if name in quasi:
-            attribute = table.attributes[quasi[name]]
-            cells.append(label(attribute.hierarchy.values(table.quasi.wide[row : row + 1, quasi[name]])[0]))
-        else:
-            cells.append(label(_value(table.kept[name], row)))
-    return cells
-
-
-def _value(column: pl.Series, row: int) -> object:
-    return column[row]
+    return [
+        label(
+            table.attributes[quasi[name]].hierarchy.values(table.quasi.wide[row : row + 1, quasi[name]])[0]
+            if name in quasi
+            else table.kept[name][row]
+        )
+        for name in columns
+    ]

@@ -6,14 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from shoal.documents.pages.scatter import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, Axis, names_of, short
 from shoal.pipeline.comparison import Comparison, Trial
-
-WIDTH, HEIGHT = 720, 420
-LEFT, RIGHT, TOP, BOTTOM = 64, 20, 18, 52
-WIDE = 12
-"""From this ratio of largest to smallest value, an axis is logarithmic."""
-LETTER, LINE = 6.4, 14
-"""The size of a letter of a label, roughly."""
 
 
 @dataclass(frozen=True)
@@ -57,44 +51,6 @@ class Drawing:
     bottom: int = HEIGHT - BOTTOM
 
 
-class _Scale:
-    """Maps values to places on an axis; logarithmic if they differ much."""
-
-    def __init__(self, values: Sequence[float], begin: float, end: float) -> None:
-        low, high = min(values), max(values)
-        self.log = low > 0 and high > WIDE * low
-        low, high = self._in(low), self._in(high)
-        room = (high - low) * 0.08 or abs(high) * 0.2 or 0.1
-        self.low, self.high = low - room, high + room
-        if not self.log and min(values) >= 0:
-            self.low = max(self.low, 0.0) if min(values) > 0 else -room * 0.4
-        self.begin, self.end = begin, end
-
-    def _in(self, value: float) -> float:
-        return math.log10(value) if self.log else value
-
-    def __call__(self, value: float) -> float:
-        share = (self._in(value) - self.low) / (self.high - self.low)
-        return round(self.begin + share * (self.end - self.begin), 1)
-
-    def ticks(self) -> list[float]:
-        """Round numbers inside the axis."""
-        if self.log:
-            found = [
-                factor * 10.0**power
-                for power in range(math.floor(self.low), math.ceil(self.high) + 1)
-                for factor in (1, 2, 5)
-            ]
-            return [value for value in found if self.low <= math.log10(value) <= self.high]
-        step = 10.0 ** math.floor(math.log10(self.high - self.low))
-        while (self.high - self.low) / step < 4:
-            step /= 2
-        first = math.ceil(self.low / step)
-        return [
-            round(at * step, 10) for at in range(first, math.floor(self.high / step) + 1) if at * step >= 0
-        ]
-
-
 def drawn(compared: Comparison, places: Sequence[int]) -> Drawing | None:
     """Return the drawing of all releases that satisfy the policy and have a risk; None if there are none.
 
@@ -108,34 +64,43 @@ def drawn(compared: Comparison, places: Sequence[int]) -> Drawing | None:
     if not shown:
         return None
     value = {place: float(trial.measures[compared.measure]) for place, trial in shown}
-    across = _Scale([trial.risk or 0.0 for _, trial in shown], LEFT, WIDTH - RIGHT)
-    up = _Scale(list(value.values()), HEIGHT - BOTTOM, TOP)
-    best = {id(trial) for trial in compared.frontier()}
+    across = Axis.over(
+        "risk", [trial.risk or 0.0 for _, trial in shown], LEFT, WIDTH - RIGHT, "{:.4g} %".format
+    )
+    up = Axis.over("loss", list(value.values()), HEIGHT - BOTTOM, TOP, "{:.4g}".format)
+    best = {id(trial): (trial.risk or 0.0, trial.measures[compared.measure]) for trial in compared.frontier()}
     ks = list(compared.ks)
-    at = {place: (across(trial.risk or 0.0), up(value[place])) for place, trial in shown}
-    taken: list[tuple[float, float, float, float]] = [(x - 7, y - 7, x + 7, y + 7) for x, y in at.values()]
-    points = []
+    # From the left to the right, as the keyboard reaches them.
+    shown.sort(key=lambda one: (one[1].risk or 0.0, -value[one[0]]))
+    at = [(across.at(trial.risk or 0.0), up.at(value[place])) for place, trial in shown]
+    labels = [
+        trial.label if len(ks) == 1 or trial.k is None else f"{trial.label}, k = {trial.k}"
+        for _, trial in shown
+    ]
     # The frontier gets the best places for its labels.
-    for place, trial in sorted(shown, key=lambda one: (id(one[1]) not in best, at[one[0]])):
-        label = trial.label if len(ks) == 1 or trial.k is None else f"{trial.label}, k = {trial.k}"
-        short = label if len(label) <= 34 else f"{label[:33]}…"
-        text_x, text_y, anchor, crowded = _room(*at[place], short, taken)
+    boxes = names_of(labels, at, [id(trial) in best for _, trial in shown])
+    points = []
+    for number, (place, trial) in enumerate(shown):
+        x, y = at[number]
+        box = boxes.get(number)
+        left = x > WIDTH / 2 if box is None else box[2] <= x
+        text_x = (x - 10 if left else x + 10) if box is None else box[2] if left else box[0]
         points.append(
             Point(
-                place, *at[place], short, _words(compared, trial, label, value[place]), text_x, text_y, anchor, crowded,
-                id(trial) in best, trial.withstands, ks.index(trial.k),
+                place=place, x=round(x, 1), y=round(y, 1), label=short(labels[number]),
+                words=_words(compared, trial, labels[number], value[place]), text_x=round(text_x, 1),
+                text_y=round(y + 4 if box is None else box[3] - 4, 1), anchor="end" if left else "start",
+                crowded=box is None, frontier=id(trial) in best, withstands=trial.withstands,
+                series=ks.index(trial.k),
             )
         )  # fmt: skip
+    corners = sorted((across.at(risk), up.at(loss)) for risk, loss in best.values())
+    steps = "".join(f"H{x:.1f}V{y:.1f}" for x, y in corners[1:])
     return Drawing(
-        tuple(sorted(points, key=lambda point: (point.x, point.y))),
-        tuple((across(tick), f"{100 * tick:.4g} %") for tick in across.ticks()),
-        tuple((up(tick), f"{tick:.4g}") for tick in up.ticks()),
-        _path(
-            [
-                (across(trial.risk or 0.0), up(trial.measures[compared.measure]))
-                for trial in compared.frontier()
-            ]
-        ),
+        tuple(points),
+        tuple((round(across.at(tick), 1), across.write(100 * tick)) for tick in across.ticks()),
+        tuple((round(up.at(tick), 1), up.write(tick)) for tick in up.ticks()),
+        f"M{corners[0][0]:.1f} {corners[0][1]:.1f}{steps}" if corners else "",
     )
 
 
@@ -143,36 +108,3 @@ def _words(compared: Comparison, trial: Trial, label: str, value: float) -> str:
     return f"{label}: risk {trial.risk:.2%}, {compared.measure} {value:.4g}" + (
         "" if trial.withstands else ", does not withstand its adversaries"
     )
-
-
-def _room(
-    x: float, y: float, text: str, taken: list[tuple[float, float, float, float]]
-) -> tuple[float, float, str, bool]:
-    """Return where a label does not cover others, and whether there is no such place."""
-    length = LETTER * len(text)
-    for off in (0, 1, 2, 3, 4, 5):
-        for anchor, dx in (("start", 10.0), ("end", -10.0)):
-            for dy in (4.0 + off * LINE, 4.0 - off * LINE):
-                left = x + dx if anchor == "start" else x + dx - length
-                box = (left, y + dy - LINE + 3, left + length, y + dy + 3)
-                inside = box[0] >= LEFT and box[2] <= WIDTH and box[1] >= 0 and box[3] <= HEIGHT - BOTTOM + 6
-                if inside and not any(_meet(box, other) for other in taken):
-                    taken.append(box)
-                    return x + dx, y + dy, anchor, False
-    right = x + 10 + length <= WIDTH
-    return (x + 10, y + 4, "start", True) if right else (x - 10, y + 4, "end", True)
-
-
-def _meet(one: tuple[float, float, float, float], other: tuple[float, float, float, float]) -> bool:
-    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
-
-
-def _path(corners: list[tuple[float, float]]) -> str:
-    """Return steps through the corners, from the left to the right."""
-    ordered = sorted(corners)
-    if not ordered:
-        return ""
-    found = f"M{ordered[0][0]} {ordered[0][1]}"
-    for (_, before), (x, y) in zip(ordered, ordered[1:], strict=False):  # noqa: RUF007
-        found += f" L{x} {before} L{x} {y}"
-    return found

@@ -49,8 +49,8 @@ def rows(found: Trials, compared: Comparison) -> list[Line]:
             state, words = ("good", "withstands") if trial.withstands else ("bad", "falls to an attack")
             lines.append(
                 Line(
-                    place, trial.label, trial.k, state, words, amount(compared, trial),
-                    "-" if trial.risk is None else f"{trial.risk:.2%}", f"{trial.classes:,}",
+                    place, trial.label, trial.k, state, words, loss_of(compared, trial),
+                    _share(trial.risk), f"{trial.classes:,}",
                     f"{trial.suppressed:,}", f"{trial.seconds:.2f} s", release=True,
                 )
             )  # fmt: skip
@@ -69,16 +69,16 @@ def rows(found: Trials, compared: Comparison) -> list[Line]:
     return sorted(lines, key=rank)
 
 
-def amount(compared: Comparison, trial: Trial) -> str:
-    """Write the loss of a trial with its unit."""
-    return amount_by(compared.measure, trial.measures.get(compared.measure))
-
-
-def amount_by(measure: str, value: float | None) -> str:
+def amount(measure: str, value: float | None) -> str:
     """Write the value of a measure with its unit."""
     if value is None or value != value:
         return "-"
     return f"{value:.1%}" if MEASURES[measure].reported.percent else f"{value:,.4g}"
+
+
+def loss_of(compared: Comparison, trial: Trial) -> str:
+    """Write the loss of a trial by the measure of the policy."""
+    return amount(compared.measure, trial.measures.get(compared.measure))
 
 
 def refused(found: Trials) -> list[tuple[str, str, list[str]]]:
@@ -102,9 +102,9 @@ def detail(found: Trials, compared: Comparison, place: int | None) -> dict[str, 
     return {
         "place": place,
         "trial": trial,
-        "loss": amount(compared, trial),
+        "loss": loss_of(compared, trial),
         "analyses": [
-            [name, amount_by(name, trial.measures.get(name)), MEASURES[name].summary]
+            [name, amount(name, trial.measures.get(name)), MEASURES[name].summary]
             for name in compared.analyses
         ],
         "summary": kind.summary,
@@ -144,8 +144,8 @@ def pair(found: Trials, compared: Comparison) -> dict[str, Any]:
     one, other = (found.trials[place] for place in found.pins)
     names = list(dict.fromkeys([*one.losses, *other.losses]))
     facts = [
-        ("Information lost", amount(compared, one), amount(compared, other)),
-        ("Risk", *("-" if t.risk is None else f"{t.risk:.2%}" for t in (one, other))),
+        ("Information lost", loss_of(compared, one), loss_of(compared, other)),
+        ("Risk", _share(one.risk), _share(other.risk)),
         ("Classes", f"{one.classes:,}", f"{other.classes:,}"),
         ("Rows suppressed", f"{one.suppressed:,}", f"{other.suppressed:,}"),
         ("Seconds", f"{one.seconds:.2f}", f"{other.seconds:.2f}"),
@@ -185,20 +185,11 @@ def explained(project: Project) -> dict[str, Any] | None:
         return None
     found: Explanation | None = job.result
     lines = []
-    if found is not None:
-        share = MEASURES[found.measure].reported.percent
-        for place, cost in enumerate(found.costs):
-            loss = "" if cost.loss is None else amount_by(found.measure, cost.loss)
-            won = (
-                "" if cost.won is None else f"{100 * cost.won:+.1f} points" if share else f"{cost.won:+,.4g}"
-            )
-            told = cost.reason.splitlines()[0] if cost.reason else ""
-            lines.append((place, cost, loss, won, told if cost.reason != NOT_TRIED else "no time left"))
-        lines.sort(key=lambda one: (one[1].loss is None, -(one[1].won or 0.0)))
-    return {
-        "job": job,
-        "result": found,
-        "lines": lines,
-        "stale": policy.to_toml() != project.toml,
-        "loss": "" if found is None or found.loss is None else amount_by(found.measure, found.loss),
-    }
+    share = found is not None and MEASURES[found.measure].reported.percent
+    for at, cost in enumerate(() if found is None else found.costs):
+        saved = "" if cost.won is None else f"{100 * cost.won:+.1f} points" if share else f"{cost.won:+,.4g}"
+        why = "no time left" if cost.reason == NOT_TRIED else (cost.reason.splitlines() or [""])[0]
+        lines.append((at, cost, saved, why))
+    lines.sort(key=lambda one: (one[1].loss is None, -(one[1].won or 0.0)))
+    stale = policy.to_toml() != project.toml
+    return {"job": job, "result": found, "lines": lines, "stale": stale, "amount": amount}
