@@ -36,7 +36,7 @@ def measure(label, table, requirements, method=FullDomain, times=7):
 
 
 def _published(table, release):
-    from shoal.release.published import Published
+    from shoal.release.published import Boxes, Published
 
     kept = release.region_of >= 0
     return Published(
@@ -44,8 +44,7 @@ def _published(table, release):
         table.sensitive,
         release.region_of[kept],
         table.secrets.wide[kept],
-        release.low,
-        release.high,
+        Boxes(release.low, release.high),
         suppressed=int((~kept).sum()),
     )
 

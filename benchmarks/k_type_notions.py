@@ -19,7 +19,7 @@ from shoal.judging.measures import MEASURES
 from shoal.judging.models.k_type import KK, GlobalOneK, KOne
 from shoal.judging.models.requirements import Requirements
 from shoal.methods import METHODS
-from shoal.release.published import Published
+from shoal.release.published import Boxes, Published
 from shoal.support.run import Run
 
 GIVES = {"nearest": KOne, "expansion": KOne, "k-k": KK, "global-1-k": GlobalOneK}
@@ -45,8 +45,7 @@ def published(table, release):
         table.sensitive,
         release.region_of[kept],
         table.secrets.wide[kept],
-        release.low,
-        release.high,
+        Boxes(release.low, release.high),
         int((~kept).sum()),
     )
     return Evidence(shown, table, Traced(np.flatnonzero(kept).astype(np.int32)))

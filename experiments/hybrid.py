@@ -26,7 +26,7 @@ from shoal.judging.models.requirements import Requirements
 from shoal.kernels.grouping import distinct
 from shoal.methods import METHODS
 from shoal.methods.relocating.relocation import DRAWN, VARIANTS
-from shoal.release.published import Published
+from shoal.release.published import Boxes, Published
 from shoal.support.run import Run
 
 HERE = Path(__file__).parent
@@ -49,8 +49,7 @@ def published(table, release):
         table.sensitive,
         number[release.region_of[kept]],
         table.secrets.wide[kept],
-        release.low[first],
-        release.high[first],
+        Boxes(release.low[first], release.high[first]),
         suppressed=table.rows - len(kept),
     )
     return Evidence(shown, table, Traced(kept))

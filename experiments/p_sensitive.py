@@ -304,7 +304,7 @@ def constrained():
         above = 0
         for j, attribute in enumerate(table.attributes):
             tree, codes = attribute.hierarchy, table.quasi.wide[evidence.owner, j]
-            low, high = published.low[published.class_of, j], published.high[published.class_of, j]
+            low, high = (ends[published.class_of, j] for ends in published.covered)
             above += int(((low < tree.low[-1, codes]) | (high > tree.high[-1, codes])).sum())
         dropped = unserved(table, wish)[2]
         lines.append(

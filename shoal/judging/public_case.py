@@ -19,10 +19,7 @@ def public_case(case: Case) -> Case:
     shown = replace(
         case.published,
         attributes=tuple(attribute_of(plan) for plan in plans if plan.role.generalized),
-        low=None,
-        high=None,
-        sets=None,
-        in_part=None,
+        cells=None,
         suppressed=0,
     )
     return replace(

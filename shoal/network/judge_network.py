@@ -39,7 +39,7 @@ from shoal.network.structure import Structure, differences, structure_of
 from shoal.network.structure_attacks import NetworkAttacks, NetworkExposure, attack_network
 from shoal.policy import Policy
 from shoal.release import ValueSets
-from shoal.release.published import Boxes
+from shoal.release.published import BoxesInPart
 from shoal.release.read_published import sensitive_codes
 from shoal.release.received.read_release import typed
 from shoal.release.results import Audit, Clock
@@ -311,24 +311,16 @@ def network_case(masked: MaskedNetwork, policy: Policy, original: Original | Non
     first = np.zeros(masked.clusters, np.int64)
     first[place[::-1]] = np.arange(len(place))[::-1]
     read = published.class_of[first]
-    low = None if published.low is None else published.low[read]
-    high = None if published.high is None else published.high[read]
-    width = len(published.attributes)
-    part = published.in_part
-    if part is not None:
-        sets = _sets_at(part.sets, read, width)
-        part = Boxes(part.low[read], part.high[read], sets, part.unread[read], part.foreign)
+    cells = published.cells
+    if cells is not None:
+        sets = _sets_at(cells.sets, read, len(published.attributes))
+        cells = replace(cells, low=cells.low[read], high=cells.high[read], sets=sets)
+    if isinstance(cells, BoxesInPart):
+        cells = replace(cells, unread=cells.unread[read])
     return replace(
         case,
         origin=RECEIVED if original is None or original.owner is None else Traced(original.owner),
-        published=replace(
-            published,
-            class_of=place.astype(np.int32),
-            low=low,
-            high=high,
-            sets=_sets_at(published.sets, read, width),
-            in_part=part,
-        ),
+        published=replace(published, class_of=place.astype(np.int32), cells=cells),
     )
 
 

@@ -66,7 +66,7 @@ def places_by_cells(published: Published, table: CodedTable, ignored: Collection
     """
     from shoal.kernels.grouping import distinct
 
-    boxes = published.boxes
+    boxes = published.cells
     if boxes is None or boxes.sets is not None or boxes.foreign:
         return None
     columns = [j for j, attribute in enumerate(table.sensitive) if attribute.name not in ignored]

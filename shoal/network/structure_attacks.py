@@ -263,11 +263,11 @@ def _edges_among_neighbours(masked: MaskedNetwork, ranges: DegreeRanges) -> Long
 def _covering(attributes: Attributes | None) -> tuple[Any, Any]:
     """Return a number for each combination of quasi-identifiers, and a function that says which super-nodes cover a
     node."""
-    if attributes is None or attributes.published.low is None or attributes.published.high is None:
+    if attributes is None or not attributes.published.readable:
         return None, None
     from shoal.kernels.grouping import distinct
 
-    codes, low, high = attributes.table.quasi.wide, attributes.published.low, attributes.published.high
+    codes, (low, high) = attributes.table.quasi.wide, attributes.published.covered
 
     def covers(x: int) -> BoolVector:
         return np.asarray(((low <= codes[x]) & (codes[x] <= high)).all(axis=1))

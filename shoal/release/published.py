@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
@@ -19,15 +20,50 @@ from shoal.support.brief import Brief
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Boxes(Brief):
-    """What the cells of each class cover, as far as they can be read."""
+    """What the cells of each class cover."""
+
+    low: IntMatrix
+    """``[classes, quasi-identifiers]`` first code of each cell."""
+    high: IntMatrix
+    """``[classes, quasi-identifiers]`` last code of each cell."""
+    sets: ValueSets | None = None
+    """The codes of each cell, if the release shows value sets."""
+    foreign: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def unread(self) -> BoolVector:
+        """No class has a cell that cannot be read."""
+        return np.zeros(len(self.low), np.bool_)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BoxesInPart(Brief):
+    """What the cells of each class cover, where some cells are not in their hierarchy."""
 
     low: IntMatrix
     high: IntMatrix
     sets: ValueSets | None
     unread: BoolVector
     """Classes with a cell that is not in its hierarchy, although others of its column are: it covers no value."""
-    foreign: tuple[str, ...] = ()
+    foreign: tuple[str, ...]
     """Columns in which nothing is in the hierarchy: another tool named the cells, and each may cover any value."""
+
+
+@dataclass(frozen=True)
+class CellFaults:
+    """How many cells of a quasi-identifier are not as its hierarchy writes them."""
+
+    above: int = 0
+    """They are above its generalization limit."""
+    unread: int = 0
+    """They are not in its hierarchy, so nobody can know whether they are above the limit."""
+    rests: tuple[tuple[int, int, int], ...] = ()
+    """For cells with the name of a node above the limit for some values only: the first and the last code of the other
+    values, and how many rows show the name."""
+    finer: int = 0
+    """They distinguish values that the column never distinguishes."""
+    unclear: int = 0
+    """Nobody can know whether they do."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -42,48 +78,40 @@ class Published(Brief):
     """Published row -> class: rows with identical quasi-identifiers (and bucket). Classes are 0, 1, .."""
     sensitive_codes: IntMatrix
     """``[published rows, sensitive columns]``."""
-    low: IntMatrix | None
-    """``[classes, quasi-identifiers]`` first code of each cell; None if a release was read without the
-    original and its cells are not in their domains."""
-    high: IntMatrix | None
-    """``[classes, quasi-identifiers]`` last code of each cell."""
+    cells: Boxes | BoxesInPart | None
+    """None if the domains of columns are not known: they need the original or hierarchies of the policy."""
     suppressed: int = 0
     """Rows of the original that are not published."""
-    sets: ValueSets | None = None
-    """Value sets, by class, if the release shows sets."""
     layout: Classes | Buckets = CLASSES
     """Whether rows show the values of one person each, or values were shuffled within buckets."""
-    beyond_limits: tuple[tuple[int, int], ...] = ()
-    """Per quasi-identifier, how many cells are above its generalization limit, and how many are not in its hierarchy,
-    so that nobody can tell; empty if the cells were not read from text."""
-
-    rests: tuple[tuple[tuple[int, int, int], ...], ...] = ()
-    """Per quasi-identifier, the cells whose name lies above its limit for some values only: the codes of the others,
-    first and last, and how many rows show it."""
-
-    finer: tuple[tuple[int, int], ...] = ()
-    """Per quasi-identifier, how many cells tell values apart that the column never tells apart, and how many cannot be
-    read; empty if the cells were not read from text."""
-
-    in_part: Boxes | None = None
-    """What the classes cover whose cells can all be read, if there are others."""
+    faults: tuple[CellFaults, ...] = ()
+    """Per quasi-identifier; empty if the cells were not read from text."""
 
     @property
-    def boxes(self) -> Boxes | None:
-        """What the cells of each class cover; None if nothing is known about the domains of columns."""
-        if self.low is None or self.high is None:
-            return self.in_part
-        return Boxes(self.low, self.high, self.sets, np.zeros(self.classes, np.bool_))
+    def readable(self) -> bool:
+        """Every cell is in its hierarchy."""
+        return isinstance(self.cells, Boxes)
 
     @property
     def covered(self) -> tuple[IntMatrix, IntMatrix]:
-        """`low` and `high`, or an error if they are not known."""
-        if self.low is None or self.high is None:
+        """``[classes, quasi-identifiers]`` the first and the last code of each cell, or an error if some are not
+        readable.
+        """
+        if not isinstance(self.cells, Boxes):
             raise DataError(
                 "some cells of the release are not in the hierarchies of the policy, so Shoal cannot tell what they "
                 "cover: use the hierarchies that the release was made with"
             )
-        return self.low, self.high
+        return self.cells.low, self.cells.high
+
+    @property
+    def sets(self) -> ValueSets | None:
+        """The codes of each cell, if all are readable and the release shows value sets."""
+        return self.cells.sets if isinstance(self.cells, Boxes) else None
+
+    def faults_of(self, name: str) -> CellFaults:
+        """Return what is wrong with the cells of a quasi-identifier."""
+        return self.faults[[attribute.name for attribute in self.attributes].index(name)]
 
     @property
     def rows(self) -> int:
@@ -141,15 +169,15 @@ class Published(Brief):
         """Per quasi-identifier the distinct ranges that are shown: first code, last code, number of rows.
 
         There are far fewer of them than classes, so losses that depend on a range alone are cheap on any
-        number of rows. None if `low` and `high` are. O(classes x quasi-identifiers), plus sorting for
+        number of rows. None if some cells are not readable. O(classes x quasi-identifiers), plus sorting for
         columns with very many values.
         """
-        if self.low is None or self.high is None:
+        if not self.readable:
             return None
-        found = []
+        found, (all_low, all_high) = [], self.covered
         for j, attribute in enumerate(self.attributes):
             size = attribute.hierarchy.size
-            keys = self.low[:, j].astype(np.int64) * size + self.high[:, j]
+            keys = all_low[:, j].astype(np.int64) * size + all_high[:, j]
             if size * size <= max(1 << 16, 4 * len(keys)):
                 used = np.bincount(keys, minlength=size * size) > 0
                 shown = np.flatnonzero(used)
@@ -186,8 +214,8 @@ class Published(Brief):
             return self.part_of
         from shoal.kernels.grouping import distinct
 
-        if self.low is not None and self.high is not None:
-            cells = np.hstack([self.low[:, linked], self.high[:, linked]])[self.class_of]
+        if self.readable:
+            cells = np.hstack([ends[:, linked] for ends in self.covered])[self.class_of]
         elif isinstance(self.layout, Buckets) and self.layout.texts is not None:
             cells = self.layout.texts[:, linked][self.class_of]
         else:

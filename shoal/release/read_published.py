@@ -17,12 +17,12 @@ from shoal.io.sheet import Sheet, coded_values
 from shoal.release import Release
 from shoal.release.bounds import read_bounded
 from shoal.release.layout import CLASSES, Buckets
-from shoal.release.published import Boxes, Published
+from shoal.release.published import Boxes, BoxesInPart, CellFaults, Published
 from shoal.release.published_types import find_texts, without_fraction
 from shoal.release.render import Rendered
 from shoal.release.two_tables import joined
 from shoal.release.value_sets import PlacedCells, class_sets
-from shoal.support.arrays import IntMatrix, IntVector, LongVector
+from shoal.support.arrays import BoolVector, IntMatrix, IntVector, LongVector
 from shoal.support.machine.threads import PIECE, in_threads
 from shoal.support.wording import some_values
 
@@ -117,30 +117,22 @@ def read_published(
             cells[j] = _anything(shown, attribute.hierarchy.size)
         elif not shown.known.all():
             unread |= (~shown.known & ~shown.above)[texts[j][first]]
-    low: IntMatrix | None = _place(texts, first, [shown.low for shown in cells])
-    high: IntMatrix | None = _place(texts, first, [shown.high for shown in cells])
+    low = _place(texts, first, [shown.low for shown in cells])
+    high = _place(texts, first, [shown.high for shown in cells])
     sets = (
         class_sets(cells, _of_classes(texts, first))
         if any(shown.sets is not None for shown in cells)
         else None
     )
-    in_part = None
-    if unknown and low is not None and high is not None:
-        in_part, low, high, sets = Boxes(low, high, sets, unread, tuple(foreign)), None, None, None
     published = Published(
         attributes,
         sensitive,
         class_of,
         sensitive_codes,
-        low,
-        high,
+        BoxesInPart(low, high, sets, unread, tuple(foreign)) if unknown else Boxes(low, high, sets),
         suppressed,
-        sets=sets,
-        layout=Buckets(buckets[0], texts=_of_classes(texts, first)) if buckets else CLASSES,
-        in_part=in_part,
-        beyond_limits=tuple(_beyond_limit(shown, texts[j], weights) for j, shown in enumerate(cells)),
-        rests=tuple(_rests(shown, texts[j], weights) for j, shown in enumerate(cells)),
-        finer=tuple(_finer(shown, texts[j], weights) for j, shown in enumerate(cells)),
+        Buckets(buckets[0], texts=_of_classes(texts, first)) if buckets else CLASSES,
+        tuple(_count_faults(shown, texts[j], weights) for j, shown in enumerate(cells)),
     )
     return published, unknown
 
@@ -161,21 +153,18 @@ def _anything(shown: PlacedCells, size: int) -> PlacedCells:
     return replace(shown, low=low, high=high, sets=None)
 
 
-def _beyond_limit(shown: PlacedCells, number: Codes, weights: LongVector | None) -> tuple[int, int]:
-    """Count the rows whose cell is above the generalization limit, and those whose cell is not in the hierarchy."""
-    lost = ~shown.known & ~shown.above
-    if not shown.above.any() and not lost.any():
-        return 0, 0
-    rows = np.bincount(number, weights, minlength=len(lost))
-    return int(rows[shown.above].sum()), int(rows[lost].sum())
+def _count_faults(shown: PlacedCells, number: Codes, weights: LongVector | None) -> CellFaults:
+    """Count the rows with cells of each fault."""
 
+    def rows(*faults: BoolVector) -> tuple[int, ...]:
+        if not any(fault.any() for fault in faults):
+            return (0,) * len(faults)
+        per_cell = np.bincount(number, weights, minlength=len(shown.known))
+        return tuple(int(per_cell[fault].sum()) for fault in faults)
 
-def _finer(shown: PlacedCells, number: Codes, weights: LongVector | None) -> tuple[int, int]:
-    """Count the rows whose cell tells values apart that its column never tells apart, and those nobody can read."""
-    if shown.finer is None:
-        return 0, 0
-    rows = np.bincount(number, weights, minlength=len(shown.finer[0]))
-    return int(rows[shown.finer[0]].sum()), int(rows[shown.finer[1]].sum())
+    above, unread = rows(shown.above, ~shown.known & ~shown.above)
+    finer, unclear = (0, 0) if shown.finer is None else rows(*shown.finer)
+    return CellFaults(above, unread, _rests(shown, number, weights), finer, unclear)
 
 
 def _rests(shown: PlacedCells, number: Codes, weights: LongVector | None) -> tuple[tuple[int, int, int], ...]:

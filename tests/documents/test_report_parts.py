@@ -24,7 +24,7 @@ from shoal.judging.linking.evidence import Evidence
 from shoal.judging.models.k_anonymity import KAnonymity
 from shoal.judging.models.requirements import Requirements
 from shoal.methods.partitioning.mondrian import Mondrian
-from shoal.release.published import Published
+from shoal.release.published import Boxes, Published
 from shoal.release.read_published import read_back
 from shoal.release.render import render
 from shoal.support.run import Run
@@ -201,8 +201,7 @@ def release_of(table: CodedTable) -> Published:
 def test_spreads_are_those_of_plain_counting(table: CodedTable, width: int) -> None:
     """Bins of a few codes each; every cell in equal parts, and cells of a row independent of each other."""
     published = release_of(table)
-    assert published.low is not None
-    assert published.high is not None
+    assert published.readable
     columns = (*table.attributes, *table.sensitive)
     bins = []
     for attribute in columns:
@@ -214,7 +213,7 @@ def test_spreads_are_those_of_plain_counting(table: CodedTable, width: int) -> N
     def parts(row: int, column: int) -> dict[int, float]:
         if column >= quasi:
             return {int(bins[column].bin_of[published.sensitive_codes[row, column - quasi]]): 1.0}
-        low, high = (ends[published.class_of[row], column] for ends in (published.low, published.high))
+        low, high = (ends[published.class_of[row], column] for ends in published.covered)
         out: dict[int, float] = {}
         for code in range(low, high + 1):
             out[code // width] = out.get(code // width, 0.0) + 1 / (high - low + 1)
@@ -268,7 +267,7 @@ def test_correlations_take_cells_by_their_middle() -> None:
     low = np.array([[0, 0], [3, 3]], np.int32)
     high = np.array([[2, 2], [5, 5]], np.int32)
     class_of = np.array([0, 0, 0, 1, 1, 1], np.int32)
-    published = Published(table.attributes, table.sensitive, class_of, table.secrets.wide, low, high)
+    published = Published(table.attributes, table.sensitive, class_of, table.secrets.wide, Boxes(low, high))
     found = {(a, b): (before, after) for a, b, before, after in correlations(table, published)}
     assert found["x", "y"] == pytest.approx((1.0, 1.0))
     # Middles 2 and 5 against 6..1: the covariance of (-1.5, 1.5) with the ranks is -2.25 over sqrt(2.25 x 35 / 12).

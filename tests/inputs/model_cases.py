@@ -188,7 +188,6 @@ def evidence(table, class_of):
         np.unique(class_of[keep], return_inverse=True)[1].astype(np.int32),
         np.asfortranarray(table.secrets.wide[keep]),
         None,
-        None,
         suppressed=table.rows - len(keep),
     )
     return Evidence(shown, table)

@@ -25,7 +25,7 @@ from shoal.judging.measures.classification import Classification
 from shoal.judging.measures.count_queries import QueryError, count_rows
 from shoal.judging.measures.evaluate import measure_all, per_column, unmeasured
 from shoal.release import ValueSets, closures
-from shoal.release.published import Published
+from shoal.release.published import Boxes, Published
 from shoal.support.wording import number
 from tests.inputs.coded_tables import with_changes
 from tests.inputs.strategies import tables, tiled
@@ -49,8 +49,7 @@ def publish(table, group_of):
         table.sensitive,
         dense[owner],
         table.secrets.wide[owner],
-        low,
-        high,
+        Boxes(low, high),
         suppressed=int((dense < 0).sum()),
     )
     return Evidence(published, table, Traced(owner))
@@ -123,7 +122,7 @@ def naive_cells(table, evidence):
         for j, attribute in enumerate(table.attributes):
             own = int(table.quasi.wide[row, j])
             if row in shown:
-                yield j, own, int(published.low[shown[row], j]), int(published.high[shown[row], j])
+                yield j, own, *(int(ends[shown[row], j]) for ends in published.covered)
             else:
                 yield j, own, 0, attribute.hierarchy.size - 1
 
@@ -245,9 +244,7 @@ def test_two_pairs_and_one_ring(size):
         table.sensitive,
         np.arange(4, dtype=np.int32),
         table.secrets.wide,
-        ends[:, :, 0],
-        ends[:, :, 1],
-        sets=ValueSets(start, codes),
+        Boxes(ends[:, :, 0], ends[:, :, 1], ValueSets(start, codes)),
     )
     for name in ("gcp", "lm"):
         assert close(measure(name, Evidence(ring)) * 12, 6 / (size - 1))
@@ -259,9 +256,9 @@ def test_sets_do_not_cover_what_lies_between():
     ends = np.array([[0], [1], [2]], np.int32), np.array([[3], [1], [2]], np.int32)
     class_of = np.array([0, 0, 1, 1, 2], np.int32)
     sets = ValueSets(np.array([0, 2, 3, 4]), np.array([0, 3, 1, 2], np.int32))
-    published = Published(table.attributes, table.sensitive, class_of, table.secrets.wide, *ends, sets=sets)
+    published = Published(table.attributes, table.sensitive, class_of, table.secrets.wide, Boxes(*ends, sets))
     shown = Evidence(published, table, Traced(np.arange(5, dtype=np.int32)))
-    ranges = Evidence(replace(published, sets=None), table)
+    ranges = Evidence(replace(published, cells=Boxes(*ends)), table)
     assert close(measure("gcp", shown), 2 * (1 / 3) / 5)
     assert close(measure("gcp", ranges), 2 / 5)
     assert close(measure("entropy", shown), 2 / 5)
@@ -362,14 +359,10 @@ def test_population_counts_who_fits(data, people):
     table, published = data
     pick = people.draw(st.lists(st.integers(0, table.rows - 1), max_size=12))
     population = with_changes(table, codes=np.asfortranarray(table.quasi.wide[np.array(pick, int)]))
+    lows, highs = published.published.covered
     for c, found in enumerate(population_sizes(published.published, population.quasi.wide)):
         fits = [
-            all(
-                low <= code <= high
-                for low, code, high in zip(
-                    published.published.low[c], row, published.published.high[c], strict=True
-                )
-            )
+            all(low <= code <= high for low, code, high in zip(lows[c], row, highs[c], strict=True))
             for row in population.quasi.wide
         ]
         assert found == max(sum(fits), published.published.sizes[c])
@@ -677,7 +670,7 @@ def test_all_at_once(data):
     assert missing.keys() == {"entropy", "unique-before"}
     assert set(alone) == defaults - missing.keys()
     assert all(close(alone[name], everything[name]) for name in alone)
-    blind = measure_all(Evidence(replace(published.published, low=None, high=None)))
+    blind = measure_all(Evidence(replace(published.published, cells=None)))
     assert {"dm", "avg", "classes", "risk-marketer"} <= set(blind)
     assert not set(CELLS) & set(blind)
     asked = measure_all(shown, ["lm", "entropy"])

@@ -19,7 +19,7 @@ from shoal.judging.models.delta_presence import DeltaPresence
 from shoal.policy import Policy
 from shoal.release import ValueSets
 from shoal.release.layout import Buckets
-from shoal.release.published import Published
+from shoal.release.published import Boxes, Published
 from tests.judging.test_presence import with_population
 
 
@@ -42,7 +42,7 @@ def fillable(rows, fitting):
 def shown_as(table, class_of, low, high, suppressed=0):
     class_of = np.asarray(class_of, np.int32)
     none = np.zeros((len(class_of), 0), np.int32)
-    return Published(table.attributes, (), class_of, none, low, high, suppressed=suppressed)
+    return Published(table.attributes, (), class_of, none, Boxes(low, high), suppressed)
 
 
 @st.composite
@@ -67,10 +67,10 @@ def overlapping(draw):
 def test_chances_lie_within_what_is_said(drawn):
     """All sets of people that could be behind the release, one by one."""
     table, shown = drawn
-    people = table.population
+    people, (low, high) = table.population, shown.covered
     found = presence(shown, people)
     fits = [
-        {i for i, person in enumerate(people) if ((shown.low[c] <= person) & (person <= shown.high[c])).all()}
+        {i for i, person in enumerate(people) if ((low[c] <= person) & (person <= high[c])).all()}
         for c in shown.class_of
     ]
     size, everyone = shown.rows, range(len(people))
@@ -115,7 +115,7 @@ def value_sets(draw):
         suppressed,
     )
     codes = np.array([code for own in sets for code in own], np.int32)
-    return table, replace(shown, sets=ValueSets(start, codes)), sets
+    return table, replace(shown, cells=replace(shown.cells, sets=ValueSets(start, codes))), sets
 
 
 @settings(max_examples=150, deadline=None)

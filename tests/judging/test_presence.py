@@ -90,18 +90,19 @@ def made(method, table, low, high, *more, seed=1, **options):
 def test_the_model_counts_people_in_classes(table, wanted):
     release = METHODS["full-domain"]().anonymize(table, Requirements(models=()), Run.start(1))
     shown = published(table, release)
+    lows, highs = shown.covered
     chances = []
     for person in table.population.tolist():
         classes = [
             c
             for c in range(shown.classes)
-            if all(shown.low[c, j] <= v <= shown.high[c, j] for j, v in enumerate(person))
+            if all(lows[c, j] <= v <= highs[c, j] for j, v in enumerate(person))
         ]
         assert len(classes) <= 1
         if not classes:
             chances.append(0.0)
             continue
-        low, high = shown.low[classes[0]], shown.high[classes[0]]
+        low, high = lows[classes[0]], highs[classes[0]]
         within = [
             p
             for p in table.population.tolist()

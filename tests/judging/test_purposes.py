@@ -19,6 +19,7 @@ from shoal.coding.encode import encode
 from shoal.coding.purpose import Condition, Formula, Purpose, Query, with_borders
 from shoal.errors import PolicyError
 from shoal.judging.linking.evidence import Evidence
+from shoal.judging.linking.origins import RECEIVED
 from shoal.judging.measures import MEASURES
 from shoal.judging.measures.evaluate import measure_all, unmeasured
 from shoal.judging.measures.marginals import KMarginal, groups_of
@@ -67,7 +68,9 @@ def spread_rows(table, evidence):
     published = evidence.published
     secrets = [attribute.hierarchy.size for attribute in table.sensitive]
     for row, c in enumerate(published.class_of):
-        ranges = [range(low, high + 1) for low, high in zip(published.low[c], published.high[c], strict=True)]
+        ranges = [
+            range(low, high + 1) for low, high in zip(*(ends[c] for ends in published.covered), strict=True)
+        ]
         ranges += [[int(code)] for code in published.sensitive_codes[row]]
         yield ranges
     for _ in range(published.suppressed):
@@ -147,7 +150,7 @@ def test_bins_have_about_equally_many_rows():
 
 def moved(before, after):
     """The release of one table, judged with another as its original."""
-    return replace(untouched(after), table=before, owner=None)
+    return replace(untouched(after), table=before, origin=RECEIVED)
 
 
 @given(
@@ -366,7 +369,7 @@ def test_a_model_that_cannot_be_is_unknown_with_its_reason():
     names = with_changes(table, kept=table.kept.whole.with_columns(name=pl.int_range(200).cast(pl.String)))
     assert why("q0", ("name",), names) == "name has 200 values: a category of a model has at most 100"
     assert rule.unknown(untouched(replace(table, purpose=None))).startswith("needs a regression")
-    blind = replace(untouched(modelled()[0]), owner=None)
+    blind = replace(untouched(modelled()[0]), origin=RECEIVED)
     assert rule.unknown(blind) == "needs to know what each published row shows in income"
 
 
@@ -769,7 +772,7 @@ def test_a_number_is_predicted_from_a_release():
     assert close(exact.original, 1 - (rest**2).sum() / ((income[tested] - income[tested].mean()) ** 2).sum())
     rule = PredictionR2(target="s")
     assert rule.unknown(untouched(table)) == "s holds no numbers; classification measures categories"
-    missing = unmeasured(replace(untouched(table), owner=None))
+    missing = unmeasured(replace(untouched(table), origin=RECEIVED))
     assert {"prediction-r2", "classification"} <= missing.keys()
 
 

@@ -23,7 +23,7 @@ from shoal.judging.models.hybrid_k import chi_squared, expected
 from shoal.judging.models.k_anonymity import KAnonymity
 from shoal.judging.models.requirements import Requirements
 from shoal.methods import METHODS
-from shoal.release.published import Published
+from shoal.release.published import Boxes, Published
 from shoal.support.run import Run
 from tests.inputs.samples import CENSUS, DATA
 
@@ -141,7 +141,7 @@ def test_a_row_that_several_classes_cover_counts_where_it_is_most_suspicious(ord
     low, high = np.array([[0], [1], [3]], np.int32), np.array([[2], [3], [5]], np.int32)
     turned, place = list(order), np.argsort(order).astype(np.int32)
     seen = Published(
-        table.attributes, (), place[region_of], np.empty((13, 0), np.int32), low[turned], high[turned]
+        table.attributes, (), place[region_of], np.empty((13, 0), np.int32), Boxes(low[turned], high[turned])
     )  # fmt: skip
     evidence = Evidence(seen, table, Traced(np.arange(13, dtype=np.int32)))
     # 4-6 shows 5 rows; 4 of them are true, and the person of 5 years belongs there: 5.

@@ -40,12 +40,11 @@ def shown(table, release):
 def crossings(table, evidence):
     """Cells that show more than the highest permitted node of their row, column by column."""
     published = evidence.published
-    assert published.low is not None
-    assert published.high is not None
+    assert published.readable
     found = []
     for j, attribute in enumerate(table.attributes):
         tree = attribute.hierarchy
-        low, high = published.low[published.class_of, j], published.high[published.class_of, j]
+        low, high = (ends[published.class_of, j] for ends in published.covered)
         codes = table.quasi.wide[evidence.owner, j]
         found.append(int(((low < tree.low[-1, codes]) | (high > tree.high[-1, codes])).sum()))
     return found

@@ -31,7 +31,7 @@ from shoal.methods.cells.k_k import KK as KKMethod
 from shoal.methods.loss_tables import losses_of
 from shoal.policy import Policy
 from shoal.release import ValueSets, closures
-from shoal.release.published import Published
+from shoal.release.published import Boxes, Published
 from shoal.support.run import Run
 from tests import oracles
 from tests.inputs.coded_tables import with_changes
@@ -66,7 +66,7 @@ def shown(table, low, high, owner=None):
     number, first = oracles.grouping.distinct(cells)
     none = np.zeros((len(low), 0), np.int32)
     missing = table.rows - len(low)
-    published = Published(table.attributes, (), number, none, low[first], high[first], missing)
+    published = Published(table.attributes, (), number, none, Boxes(low[first], high[first]), missing)
     return Evidence(published, table, Traced(owner))
 
 
@@ -215,7 +215,7 @@ def test_what_cannot_be_told_is_said():
     assert unknown.holds is None
     assert "give the original" in unknown.detail
     with pytest.raises(DataError, match="hierarchies"):
-        KK(k=2).verify(Evidence(replace(published.published, low=None), LINE))
+        KK(k=2).verify(Evidence(replace(published.published, cells=None), LINE))
     wrong = shown(LINE, [[1]] * 5, [[2]] * 5)
     with pytest.raises(DataError, match="not a generalization of the original: 3 of its 5 rows"):
         GlobalOneK(k=2).verify(wrong)
@@ -235,7 +235,9 @@ def test_sets_are_not_ranges():
     table = coded([[1, 2, 3]], [4])
     published = shown(table, [[1], [2], [1]], [[3], [2], [3]])
     sets = ValueSets(np.array([0, 2, 3]), np.array([1, 3, 2], np.int32))
-    graph = Evidence(replace(published.published, sets=sets), table).consistency
+    graph = Evidence(
+        replace(published.published, cells=replace(published.published.cells, sets=sets)), table
+    ).consistency
     assert graph.candidates[graph.people.row_of].tolist() == [2, 1, 2]
     assert graph.matches[graph.people.row_of].tolist() == [2, 1, 2]
 

@@ -60,7 +60,7 @@ METHOD = {"name": "slicing", "groups": [["zip"], ["age", "salary"]], "k": 4}
 
 def by_the_book(published, original, column):
     """The chance of everybody's likeliest value, straight from the definition, in fractions."""
-    shown = published.low[published.class_of].tolist()
+    shown = published.covered[0][published.class_of].tolist()
     buckets = published.part_of.tolist()
     codes = published.sensitive_codes[:, column].tolist()
     together = published.layout.shuffling.groups(len(published.attributes))
@@ -134,7 +134,7 @@ def test_rules_about_classes_hold_for_each_value_beside(made, l):  # noqa: E741
     table, release = made
     evidence = Evidence.of_release(table, release)
     published = evidence.published
-    shown = published.low[published.class_of]
+    shown = published.covered[0][published.class_of]
     linked = published.layout.shuffling.linked
     groups = Counter((int(published.part_of[r]), *shown[r, linked].tolist()) for r in range(published.rows))
     model = DistinctDiversity(l=l, column=0, column_name="s0")

@@ -12,7 +12,7 @@ from shoal.coding.groups import group
 from shoal.judging.linking.evidence import Evidence
 from shoal.judging.measures import MEASURES, CellMeasure
 from shoal.judging.models.model import GroupModel
-from shoal.release.published import Published
+from shoal.release.published import Boxes, Published
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,8 +90,7 @@ def published(table, requirements, levels):
         table.sensitive,
         class_of,
         table.secrets.wide[rows],
-        low,
-        high,
+        Boxes(low, high),
         suppressed=table.rows - len(rows),
     )
 

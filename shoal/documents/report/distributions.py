@@ -57,9 +57,7 @@ class Spread(Brief):
             held = np.bincount(owner * count + bins.bin_of[inside], minlength=(len(start) - 1) * count)
             shares = held.reshape(-1, count) / np.diff(start)[:, None]
             return np.asarray(shares, np.float64)
-        assert published.low is not None
-        assert published.high is not None
-        low, high = published.low[part, column], published.high[part, column]
+        low, high = (ends[part, column] for ends in published.covered)
         if column not in self._sums:
             each = np.zeros((len(bins.bin_of) + 1, count))
             each[np.arange(1, len(each)), bins.bin_of] = 1.0
@@ -137,7 +135,7 @@ def correlations(original: CodedTable, published: Published) -> list[tuple[str, 
     two are left out. Empty if the release shows sets. It uses ranks, because a single extreme person must not decide
     the figure. O(rows log rows x pairs).
     """
-    if published.low is None or published.high is None or published.sets is not None:
+    if not published.readable or published.sets is not None:
         return []
     found: list[tuple[str, FloatVector, FloatVector]] = []
     for j, attribute in enumerate(original.attributes):
@@ -145,7 +143,7 @@ def correlations(original: CodedTable, published: Published) -> list[tuple[str, 
         if at is not None:
             upto = np.concatenate(([0.0], np.cumsum(np.nan_to_num(at))))
             there = np.concatenate(([0], np.cumsum(~np.isnan(at))))
-            low, high = published.low[:, j], published.high[:, j] + 1
+            low, high = published.covered[0][:, j], published.covered[1][:, j] + 1
             with np.errstate(invalid="ignore"):
                 middle = (upto[high] - upto[low]) / (there[high] - there[low])
             found.append((attribute.name, at[original.quasi.wide[:, j]], middle[published.class_of]))

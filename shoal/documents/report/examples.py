@@ -67,10 +67,11 @@ def examples(subject: Subject) -> Section | None:
 def _covered(subject: Subject, place: int) -> IntVector | None:
     """Return the rows of the original that the cells of a published row cover; None if its cells cannot be read."""
     published, codes = subject.published, subject.table.quasi.wide
-    if published.low is None or published.high is None or published.sets is not None:
+    if not published.readable or published.sets is not None:
         return None
     own = published.class_of[place]
-    inside = ((codes >= published.low[own]) & (codes <= published.high[own])).all(axis=1)
+    low, high = (ends[own] for ends in published.covered)
+    inside = ((codes >= low) & (codes <= high)).all(axis=1)
     return np.flatnonzero(inside).astype(np.int32)
 
 

@@ -73,10 +73,10 @@ def _raw_crowd(table: CodedTable, raw: Published) -> LongVector | None:
     """Count the people of the population with exactly the values of each class."""
     from shoal.kernels.grouping import distinct
 
-    if table.population is None or raw.low is None:
+    if table.population is None:
         return None
     tuples, people, _ = counted_together(table)
-    number, first = distinct(np.asfortranarray(np.concatenate([tuples, raw.low])))
+    number, first = distinct(np.asfortranarray(np.concatenate([tuples, raw.covered[0]])))
     counts = np.zeros(len(first), np.int64)
     counts[number[: len(tuples)]] = people
     return np.maximum(counts[number[len(tuples) :]], raw.sizes)

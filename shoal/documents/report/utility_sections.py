@@ -75,7 +75,7 @@ def losses_section(
 
 def distributions(subject: Subject, bins: list[Bins]) -> list[Section]:
     """Compare the distribution of each column, and the associations between columns, before and after."""
-    if subject.published.low is None or not subject.published.rows:
+    if not subject.published.readable or not subject.published.rows:
         return []
     spread = Spread(subject.table, subject.published, bins)
     parts: list[Part] = [
@@ -131,7 +131,7 @@ def _associations(subject: Subject, spread: Spread) -> Section:
 
 def queries(subject: Subject, progress: Progress) -> Section | None:
     """Run count queries on the release and on the original."""
-    if subject.published.low is None or not subject.published.rows:
+    if not subject.published.readable or not subject.published.rows:
         return None
     rows, medians = [], []
     for place, selectivity in enumerate(SELECTIVITIES):

@@ -16,14 +16,14 @@ from shoal.engines.spark.make_release import ROWS_PER_FILE
 from shoal.engines.spark.session import cancelled_with, check_workers, session_for, session_of, translated
 from shoal.engines.spark.spark_sources import Source, read
 from shoal.engines.spark.unsupported import LOCAL, judging_problems
-from shoal.engines.spark.verify_release import Judged, Reading, verified
+from shoal.engines.spark.verify_release import Reading, verified
 from shoal.errors import DataError, PolicyError, Problem
 from shoal.io.sheet import Sheet
 from shoal.judging.identifier_columns import check_identifiers
 from shoal.judging.measures.evaluate import unmeasured
 from shoal.policy import Policy
 from shoal.release.bounds import bounds_among
-from shoal.release.received.cell_reader import attribute_of, has_domain
+from shoal.release.received.cell_reader import attribute_of, has_domain, without_domains
 from shoal.release.received.read_buckets import NO_OTHERS
 from shoal.release.render import bucket_name
 from shoal.release.results import Audit, Clock
@@ -146,7 +146,8 @@ def _case(
     parts = max(1, -(-rows // ROWS_PER_FILE), min(8, session.sparkContext.defaultParallelism))
     found = verified(session, frame, reading, requirements, whole, parts)
     known = [table is not None or has_domain(plan) for plan in quasi]
-    found = found if all(known) else _without_domains(found, known, rows)
+    if not all(known):
+        found = replace(found, published=without_domains(found.published, known, rows))
     if found.unknown and table is not None:
         notes.append(
             f"cells of {', '.join(found.unknown)} are not in the policy's hierarchies: losses are not known"
@@ -163,15 +164,6 @@ def _case(
         judged=found.verdicts,
     )
     return case, notes
-
-
-def _without_domains(found: Judged, known: list[bool], rows: int) -> Judged:
-    """Without a domain no cell has a loss, and nobody knows what is above a limit."""
-    beyond = [
-        own if there else (0, rows) for own, there in zip(found.published.beyond_limits, known, strict=True)
-    ]
-    published = replace(found.published, low=None, high=None, beyond_limits=tuple(beyond))
-    return replace(found, published=published)
 
 
 def _attributes(

@@ -116,7 +116,7 @@ class Tallied(Published):
     @property
     def ranges(self) -> Ranges | None:
         """Per quasi-identifier the distinct ranges that are shown, and how many rows show them."""
-        return None if self.low is None else self.shown
+        return self.shown if self.readable else None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)

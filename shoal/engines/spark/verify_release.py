@@ -22,7 +22,7 @@ from shoal.engines.spark.tasks import failure
 from shoal.errors import DataError, ShoalError
 from shoal.judging.models.model import GroupModel, Model
 from shoal.release.bounds import label_texts
-from shoal.release.published import Published
+from shoal.release.published import Boxes, CellFaults, Published
 from shoal.release.read_published import read_published, sensitive_codes
 from shoal.release.verdict import Verdict
 from shoal.support.arrays import LongVector
@@ -130,21 +130,15 @@ def _together(
         weights = np.concatenate([[], *(one[2] for one in own)])
         shown = np.bincount(at.ravel(), weights, len(pairs)).astype(np.int64)
         ranges.append((pairs[:, 0].astype(np.int32), pairs[:, 1].astype(np.int32), shown))
-    beyond = [tuple(int(sum(part["beyond"][j][i] for part in parts)) for i in (0, 1)) for j in range(width)]
-    finer = [tuple(int(sum(part["finer"][j][i] for part in parts)) for i in (0, 1)) for j in range(width)]
-    rests = [_rests([one for part in parts for one in part["rests"][j]]) for j in range(width)]
-    lost = bool(unknown)
+    codes = empty_codes(width)
     published = Tallied(
         reading.attributes,
         reading.sensitive,
         np.empty(0, np.int32),
         empty_codes(len(reading.sensitive)),
-        None if lost else empty_codes(width),
-        None if lost else empty_codes(width),
+        None if unknown else Boxes(codes, codes),
         0 if whole is None else whole - rows,
-        beyond_limits=tuple((above, lost_) for above, lost_ in beyond),
-        rests=tuple(rests),
-        finer=tuple((more, lost_) for more, lost_ in finer),
+        faults=tuple(_sum_faults([part["faults"][j] for part in parts]) for j in range(width)),
         published_rows=rows,
         class_sizes=np.repeat(sizes, many.astype(np.int64)).astype(np.int64),
         shown=tuple(ranges),
@@ -181,11 +175,17 @@ def _counted_labels(column: pl.Series, weights: LongVector) -> dict[str | None, 
     return None if len(texts) > MOST_LABELS else dict(texts.iter_rows())
 
 
-def _rests(found: list[tuple[int, int, int]]) -> tuple[tuple[int, int, int], ...]:
-    sums: dict[tuple[int, int], int] = {}
-    for low, high, rows in found:
-        sums[low, high] = sums.get((low, high), 0) + rows
-    return tuple((low, high, rows) for (low, high), rows in sums.items())
+def _sum_faults(parts: list[CellFaults]) -> CellFaults:
+    rests: dict[tuple[int, int], int] = {}
+    for low, high, rows in (rest for part in parts for rest in part.rests):
+        rests[low, high] = rests.get((low, high), 0) + rows
+    return CellFaults(
+        above=sum(part.above for part in parts),
+        unread=sum(part.unread for part in parts),
+        rests=tuple((low, high, rows) for (low, high), rows in rests.items()),
+        finer=sum(part.finer for part in parts),
+        unclear=sum(part.unclear for part in parts),
+    )
 
 
 def _verdict(model: GroupModel, published: Published, told: list[tuple[float, int, int]]) -> Verdict:
@@ -244,9 +244,7 @@ def _found(table: pa.Table, reading: Reading) -> dict[str, Any]:
         "rows": weighed.rows,
         "sizes": np.unique(weighed.sizes, return_counts=True),
         "ranges": weighed.ranges,
-        "beyond": weighed.beyond_limits,
-        "rests": weighed.rests,
-        "finer": weighed.finer,
+        "faults": weighed.faults,
         "unknown": unknown,
         "models": told,
         "labels": {a.name: _counted_labels(rows[a.name], weights) for a in reading.attributes},

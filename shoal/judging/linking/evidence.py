@@ -22,7 +22,7 @@ from shoal.judging.linking.owners import Owners, contradicted, matched
 from shoal.judging.linking.reidentification import Risk, assess, population_sizes
 from shoal.judging.linking.sampled import Sampled
 from shoal.release import Release
-from shoal.release.published import Published
+from shoal.release.published import Boxes, Published
 from shoal.release.read_published import read_back
 from shoal.release.render import render
 from shoal.support.arrays import FloatVector, IntVector, LongVector
@@ -73,7 +73,7 @@ class Evidence(Brief):
         """Take the original for a release in which the quasi-identifiers are published as they are."""
         number, first = table.numbered(as_read=True)
         shown = np.ascontiguousarray(table.quasi.wide[first])
-        raw = Published(table.attributes, table.sensitive, number, table.secrets.wide, shown, shown)
+        raw = Published(table.attributes, table.sensitive, number, table.secrets.wide, Boxes(shown, shown))
         own = np.arange(table.rows, dtype=np.int32)
         return cls(
             raw,
@@ -268,7 +268,7 @@ class Evidence(Brief):
         """
         table, published = self.table, self.published
         people = None if table is None else table.population
-        if table is None or people is None or published.low is None or published.sets is not None:
+        if table is None or people is None or not published.readable or published.sets is not None:
             return None
         return population_sizes(published, people)
 

@@ -139,13 +139,13 @@ def truth_of(
         missing=tuple(name for name in plain if name not in rows.columns),
         unlike=tuple(name for name, column in found.items() if column is None),
     )
-    boxes = published.boxes
+    boxes = published.cells
     if boxes is None:
         return replace(facts, least=published.rows, most=published.rows, unread=published.rows)
     unread = int(published.sizes[boxes.unread].sum())
     if published.in_buckets:
         least = most = max(_shuffled(published, original, kept, beside), unread)
-    elif owner is not None and published.low is not None and _own(published, original, owner, before, after):
+    elif owner is not None and published.readable and _own(published, original, owner, before, after):
         return facts
     else:
         found_by = People.in_table(original) if people is None else people()
@@ -245,7 +245,7 @@ def _by_classes(
     published: Published, original: CodedTable, people: People, before: IntVector, after: IntVector
 ) -> tuple[int, int]:
     """Return at least and at most how many rows are not true, if rows show their own values."""
-    boxes = published.boxes
+    boxes = published.cells
     assert boxes is not None
     low, high = boxes.low.copy(), boxes.high.copy()
     # A class that cannot be read covers nobody.
@@ -342,7 +342,7 @@ class _Search:
         published: Published | None,
         class_of: IntVector | None,
     ) -> None:
-        sets = None if published is None or published.boxes is None else published.boxes.sets
+        sets = None if published is None or published.cells is None else published.cells.sets
         quasi = 0 if published is None else len(published.attributes)
         self.people = people
         starts, links = [np.zeros(1, np.int64)], []
@@ -385,7 +385,7 @@ def _shuffled(
     from shoal.kernels.closures import bounds
     from shoal.kernels.grouping import distinct
 
-    boxes = published.boxes
+    boxes = published.cells
     assert boxes is not None
     own, theirs = _combined(beside, original.rows, published.rows)
     people = _joint(original, [*(column.before for column in kept), own])

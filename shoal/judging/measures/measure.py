@@ -34,7 +34,7 @@ class Needs:
 
     def missing(self, evidence: Evidence) -> str | None:
         """Return what of it is not known, or None."""
-        if self.ranges and (evidence.published.low is None or evidence.published.high is None):
+        if self.ranges and not evidence.published.readable:
             return "needs the original table, to find the published cells in their domains"
         if self.original and evidence.table is None:
             return "needs the original table"

@@ -139,12 +139,12 @@ class DeltaPresence(Model):
 def _untrue(evidence: Evidence) -> int:
     """Count the rows with a false cell, if owners are known."""
     published, original, owner = evidence.published, evidence.table, evidence.owner
-    if owner is None or original is None or published.low is None or published.high is None:
+    if owner is None or original is None or not published.readable:
         return 0
     if published.in_buckets:
         return 0  # Shuffled cells of a row do not belong together anyway.
     true = original.quasi.wide[owner]
-    low, high = published.low[published.class_of], published.high[published.class_of]
+    low, high = (ends[published.class_of] for ends in published.covered)
     return int(((true < low) | (true > high)).any(axis=1).sum())
 
 

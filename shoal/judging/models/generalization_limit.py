@@ -56,18 +56,16 @@ class WithinLimit(Model):
     def verify(self, evidence: Evidence) -> Verdict:
         """Count the cells above the limit. O(distinct cells)."""
         published = evidence.published
-        names = [attribute.name for attribute in published.attributes]
-        above, unread = published.beyond_limits[names.index(self.column_name)]
-        if unread:
-            why = f"{counted(unread, 'cell')} not in the hierarchy of the column"
+        faults = published.faults_of(self.column_name)
+        above, rests = faults.above, faults.rests
+        if faults.unread:
+            why = f"{counted(faults.unread, 'cell')} not in the hierarchy of the column"
             hint = (
                 ""
                 if evidence.table is not None
                 else "; give the original, which says what the hierarchy holds"
             )
             return self.unknown(published, why + hint)
-        place = names.index(self.column_name)
-        rests = published.rests[place] if published.rests else ()
         if rests and evidence.table is None:
             many = counted(sum(rows for _, _, rows in rests), "cell")
             why = f"{many} above it for some values only; give the original, which says for how many"
@@ -75,6 +73,7 @@ class WithinLimit(Model):
         if rests and evidence.owner is None and evidence.table is not None:
             # They are within it for as many rows at most as have such values; the widest has all that the others have.
             low, high = min(low for low, _, _ in rests), max(high for _, high, _ in rests)
+            place = [attribute.name for attribute in published.attributes].index(self.column_name)
             others = int(evidence.table.value_counts[place][low : high + 1].sum())
             above += max(sum(rows for _, _, rows in rests) - others, 0)
         return self.verdict(

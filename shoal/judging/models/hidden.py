@@ -63,8 +63,8 @@ class HiddenValues(Model):
     def verify(self, evidence: Evidence) -> Verdict:
         """Count the cells that show them."""
         published = evidence.published
-        names = [attribute.name for attribute in published.attributes]
-        more, unread = published.finer[names.index(self.column_name)]
+        faults = published.faults_of(self.column_name)
+        more, unread = faults.finer, faults.unclear
         if more:
             return self.verdict(
                 published, more, False, f"{counted(more, 'cell')} finer than the policy allows"

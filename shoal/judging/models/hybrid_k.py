@@ -158,7 +158,7 @@ class AlphaHybrid(FalseCellLimit):
 def _unknown(evidence: Evidence, *, owners: bool = True) -> str | None:
     if evidence.table is None:
         return "the original table is needed"
-    if evidence.published.low is None or evidence.published.high is None:
+    if not evidence.published.readable:
         return "some cells are not in their hierarchies"
     if owners and evidence.owner is None:
         return "the owner of each published row is known only to the maker of the release"

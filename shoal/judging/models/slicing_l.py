@@ -76,8 +76,7 @@ class SlicingDiversity(Model):
         published, original = evidence.published, evidence.table
         if published.rows == 0:
             return self.verdict(published, None, True, "nothing is published")
-        low, high = published.low, published.high
-        exact = low is not None and high is not None and np.array_equal(low, high)
+        exact = published.readable and np.array_equal(*published.covered)
         if original is None or not published.in_buckets or not exact:
             judged = self.by_classes.verify(evidence)
             why = "judged bucket by bucket, which is stricter" if published.in_buckets else ""

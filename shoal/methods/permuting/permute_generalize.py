@@ -21,7 +21,7 @@ from shoal.methods.presence.bucket_mappings import BucketMappings
 from shoal.methods.presence.mpalm import MPALM
 from shoal.release import Release
 from shoal.release.layout import Buckets, ProposedBuckets
-from shoal.release.published import Published
+from shoal.release.published import Boxes, Published
 from shoal.support.arrays import IntMatrix, LongVector
 from shoal.support.run import Run
 from shoal.support.wording import setting
@@ -239,8 +239,7 @@ class _Buckets:
             (),
             np.arange(len(rows), dtype=np.int32),
             np.zeros((len(rows), 0), np.int32),
-            self.low[rows],
-            self.high[rows],
+            Boxes(self.low[rows], self.high[rows]),
             layout=Buckets(np.unique(self.bucket_of[rows], return_inverse=True)[1].astype(np.int32)),
         )
         found = presence(

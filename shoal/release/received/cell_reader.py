@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 import polars as pl
@@ -16,10 +17,12 @@ from shoal.coding.hierarchy.kinds import parsed
 from shoal.io.sheet import Sheet
 from shoal.policy import Policy
 from shoal.release.bounds import bounds_among
-from shoal.release.published import Published
+from shoal.release.published import BoxesInPart, Published
 from shoal.release.read_published import read_published, sensitive_codes
 from shoal.support.arrays import IntMatrix
 from shoal.support.brief import Brief
+
+Shown = TypeVar("Shown", bound=Published)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -87,12 +90,19 @@ class CellReader(Brief):
         )
         if all(self.known):
             return published, unknown
-        # Without a domain no cell has a loss, not even one that shows *, and nobody knows what is above a limit.
-        beyond = [
-            own if there else (0, len(self.rows))
-            for own, there in zip(published.beyond_limits, self.known, strict=True)
-        ]
-        return replace(published, low=None, high=None, beyond_limits=tuple(beyond)), unknown
+        return without_domains(published, self.known, len(self.rows)), unknown
+
+
+def without_domains(published: Shown, known: Sequence[bool], rows: int) -> Shown:
+    """Return the same if some columns have no domain that is known: then no cell has a loss, not even one that shows *,
+    and nobody knows what is above a limit.
+    """
+    faults = [
+        own if there else replace(own, above=0, unread=rows)
+        for own, there in zip(published.faults, known, strict=True)
+    ]
+    cells = published.cells if isinstance(published.cells, BoxesInPart) else None
+    return replace(published, cells=cells, faults=tuple(faults))
 
 
 def unreadable(unknown: Sequence[str], table: CodedTable | None) -> list[str]:

@@ -287,8 +287,9 @@ class _Reader:
             bounds=bounds,
         )
         if unknown:
-            lost = dict(zip((a.name for a in attributes), published.beyond_limits, strict=True))
-            cells = ", ".join(f"{max(sum(lost[name]), 1):,} cells of `{name}`" for name in unknown)
+            faults = {name: published.faults_of(name) for name in unknown}
+            lost = {name: max(own.above + own.unread, 1) for name, own in faults.items()}
+            cells = ", ".join(f"{many:,} cells of `{name}`" for name, many in lost.items())
             raise DataError(
                 f"{self.name}: {cells} are not in the hierarchies of the policy, so Shoal cannot tell what they cover. "
                 "It must be of the same table, made with the same hierarchies; if people have left since, give its "
