@@ -11,6 +11,7 @@ from shoal.coding.encode import encode
 from shoal.errors import DataError
 from shoal.judging.attacks import ATTACKS
 from shoal.judging.linking.evidence import Evidence
+from shoal.judging.linking.origins import RECEIVED
 from shoal.judging.models import MODELS
 from shoal.judging.models.requirements import Requirements
 from shoal.methods.cells import ring
@@ -106,7 +107,7 @@ def test_without_randomness_running_again_names_everyone(table, monkeypatch):
 def test_who_did_not_make_the_release_cannot_judge(table):
     from dataclasses import replace
 
-    evidence = replace(evidence_by(table), owner=None)
+    evidence = replace(evidence_by(table), origin=RECEIVED)
     for name in ("corruption", "algorithm-aware"):
         with pytest.raises(DataError, match="must know the owner of each row"):
             ATTACKS[name](k=K).attempt(evidence, Run.start(1))
