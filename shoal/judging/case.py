@@ -115,7 +115,7 @@ class Case(Evidence):
         """
         complete = not self.requirements.suppression
         of_rows = model.public == "always" and not model.needs_population()
-        hidden = model.about_classes and self.of_people and self.follow is None
+        hidden = model.about_classes and self.persons.several and not self.persons.followed
         return replace(found, public=found.public and (complete or of_rows) and not hidden)
 
     @cached_property
@@ -139,7 +139,7 @@ class Case(Evidence):
     def meanings(self) -> tuple[str, ...]:
         """What each verdict means, in plain words."""
         models = [
-            model.meaning(several=self.of_people, followed=self.follow is not None)
+            model.meaning(several=self.persons.several, followed=self.persons.followed)
             for model in self.requirements.judged
         ]
         ways = [self.policy.perturbed[name].meaning for name in self.perturbed]
@@ -179,14 +179,14 @@ class Case(Evidence):
         """
         table, person, rows = self.table, self.owners.person, self.owners.rows
         found: dict[str, Any] = {}
-        if person is not None and not (table is None and self.follow is None):
+        if person is not None and (table is not None or self.persons.followed):
             there = len(np.unique(person))
             people = there if table is None else table.people
             found = {
                 "people": people,
                 "people_suppressed": None if table is None and self.suppressed != 0 else people - there,
                 "fewest_people": int(self.sizes.min()) if len(self.sizes) else 0,
-                "followed": self.follow is not None,
+                "followed": self.persons.followed,
             }
         if table is not None and rows is not None and table.units:
             found["groups_of_people"] = {

@@ -72,7 +72,7 @@ def describe_following(case: Case) -> tuple[str, ...]:
     published, people = case.published, case.policy.people
     names = [name for name in case.policy.pseudonyms if name in case.sheet.columns and name not in people]
     notes = [followed(case.sheet[name], published.part_of).words() for name in names]
-    if case.follow is not None:
+    if case.persons.followed:
         fewest = int(case.sizes.min(initial=published.rows)) if not case.owners.unknown else None
         notes.append(people_followed(people, case.sheet, fewest))
     return tuple(notes)

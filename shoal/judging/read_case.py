@@ -18,6 +18,7 @@ from shoal.io.sheet import Sheet
 from shoal.judging.case import Case
 from shoal.judging.linking.consistency import People
 from shoal.judging.linking.origins import RECEIVED, MadeHere, Proposed, Recorded
+from shoal.judging.linking.persons import find_persons
 from shoal.judging.models.requirements import Requirements
 from shoal.policy import Policy
 from shoal.release import Release
@@ -78,8 +79,7 @@ def _read_back(
         table=table,
         origin=origin,
         k=requirements.k,
-        of_people=requirements.people,
-        follow=pseudonym_numbers(rendered.sheet, policy.people),
+        persons=find_persons(requirements.people, pseudonym_numbers(rendered.sheet, policy.people)),
         told_size=policy.population_size,
         survey=weights_shown(rendered.sheet, policy.names(WEIGHT)),
         policy=policy,
@@ -186,8 +186,7 @@ def read_rows(
         table=table,
         origin=RECEIVED if record is None else Recorded(record, recorded_owners(record)),
         k=requirements.k,
-        of_people=requirements.people,
-        follow=pseudonym_numbers(found.rows, policy.people),
+        persons=find_persons(requirements.people, pseudonym_numbers(found.rows, policy.people)),
         told_size=policy.population_size,
         survey=weights_shown(found.rows, policy.names(WEIGHT)),
         policy=policy,

@@ -106,7 +106,7 @@ def setting_of(case: Case, evidence: Evidence) -> Setting:
         method: Method | None = recorded_method(record)
     else:
         method = policy.build_method() if policy.method.name in METHODS else None
-    several = evidence.of_people and (case.table is None or case.table.owners is not None)
+    several = evidence.persons.several and (case.table is None or case.table.owners is not None)
     return Setting(
         method=method,
         models=case.requirements.models,
@@ -119,7 +119,7 @@ def setting_of(case: Case, evidence: Evidence) -> Setting:
         earlier=case.table is not None and case.table.earlier is not None,
         people=several,
         groups=policy.groups,
-        followed=several and evidence.follow is not None,
+        followed=several and evidence.persons.followed,
         k=None if record is None else recorded_section(record, "privacy").get("k"),
         made_by_it=record is not None or case.origin.release is not None,
     )

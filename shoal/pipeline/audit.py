@@ -87,7 +87,7 @@ def audit_case(
         for reason in dict.fromkeys(missing.values())
     ]
     published = case.published
-    followed = case.follow is not None and not case.owners.unknown
+    followed = case.persons.followed and not case.owners.unknown
     sure = had_by_all(case.groups, case.requirements) if followed else ()
     return Audit(
         rows=published.rows + published.suppressed,

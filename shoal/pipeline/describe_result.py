@@ -42,7 +42,7 @@ def describe_result(
     notes += false_losses(case) if release.relocated else []
     notes += case.following
     notes += case.sampled.rare_weights
-    notes += had_by_all(case.groups, case.requirements) if case.follow is not None else []
+    notes += had_by_all(case.groups, case.requirements) if case.persons.followed else []
     recoded = [name for name, own in made.frame.options.columns.items() if own.null_values]
     if recoded:
         notes.append(f"codes for missing values became empty cells, as the policy says: {', '.join(recoded)}")
@@ -87,7 +87,7 @@ def describe_result(
     summary = Result(**parts, record={}, card={}).summary()
     source = "" if made.frame.stored is None else str(made.frame.stored)
     record = make_record(summary, digest=made.frame.digest, policy=policy.to_toml(), seed=seed, source=source)
-    counted = case.of_people or case.original.owners is not None or case.original.earlier is not None
+    counted = case.persons.several or case.original.owners is not None or case.original.earlier is not None
     if counted and case.owner is not None:
         # A release does not show whose its rows are. Later audits and later releases have to count people; next to
         # earlier releases, only people who are in it.

@@ -295,7 +295,7 @@ def _risk_words(subject: Subject, risks: Risks) -> Iterator[Words]:
         yield Words(
             "Some people have several rows, which can be followed. People who show the same rows are a class, and "
             "everybody is in one."
-            if subject.follow is not None
+            if subject.persons.followed
             else "Some people have several rows. The size of a class is the number of different people who have a row "
             "in it; who has rows in several classes counts once in each."
         )

@@ -108,7 +108,7 @@ class Open(Brief):
     @property
     def shows_people(self) -> bool:
         """Whether published rows show how many people a class has: not if somebody may have several rows."""
-        return not self.case.of_people or self.case.follow is not None
+        return not self.case.persons.several or self.case.persons.followed
 
     @property
     def sizes_known(self) -> bool:
@@ -176,7 +176,7 @@ def sections_of(open_: Open) -> list[Section]:
     columns = [*case.policy.columns, *columns_without_role(case)]
     return [
         _threats(open_),
-        asked_for(case.policy, columns, several=case.of_people, followed=case.follow is not None),
+        asked_for(case.policy, columns, several=case.persons.several, followed=case.persons.followed),
         _done(open_),
         guarantees_of([(verdict, verdict.told, meaning) for verdict, meaning in open_.judged]),
         inference_section(open_.inferred),
@@ -219,7 +219,7 @@ def _answer(open_: Open, threat: Threat, lines: list[str]) -> Card:
 def _singling_out(open_: Open) -> Iterator[str]:
     if open_.sizes_known:
         yield f"Unique: {open_.case.risk.unique_after:.1%} of the published rows."
-        yield from smallest_class(open_.case.sizes, several=open_.case.follow is not None)
+        yield from smallest_class(open_.case.sizes, several=open_.case.persons.followed)
     yield remaining_risk(open_.largest_risk)
 
 

@@ -236,9 +236,7 @@ def _private(
     several = subject.table.owners is not None
     parts = [
         threats(subject, attacks, risks),
-        main_sections.asked_for(
-            subject.policy, columns, several=several, followed=subject.follow is not None
-        ),
+        main_sections.asked_for(subject.policy, columns, several=several, followed=subject.persons.followed),
         main_sections.done(subject),
         main_sections.guarantees_of(
             [(verdict, verdict.reached, meaning) for verdict, meaning in subject.judged]

@@ -13,6 +13,7 @@ from shoal.documents.report.subject import Subject
 from shoal.judging.attacks.linkage import Linkage
 from shoal.judging.linking.evidence import Evidence
 from shoal.judging.linking.origins import Traced
+from shoal.judging.linking.persons import find_persons
 from shoal.judging.linking.reidentification import Risk, assess
 from shoal.release.published import Published
 from shoal.support.arrays import FloatVector, LongVector
@@ -46,9 +47,9 @@ def risks_of(subject: Subject, tried: list[TriedAttack]) -> Risks:
     several = subject.table.person is not None
     own, crowds = raw.sizes[raw.class_of], raw.sizes
     if several:
-        follow = None if subject.follow is None else subject.table.person
+        persons = find_persons(True, subject.table.person if subject.persons.followed else None)
         own_rows = np.arange(raw.rows, dtype=np.int32)
-        crowds = Evidence(raw, subject.table, Traced(own_rows), of_people=True, follow=follow).sizes
+        crowds = Evidence(raw, subject.table, Traced(own_rows), persons=persons).sizes
         own = np.repeat(crowds, crowds)
     after = None
     if subject.classes_tell:

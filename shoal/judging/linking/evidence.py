@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -19,6 +19,7 @@ from shoal.judging.linking.fewest import fewest_people
 from shoal.judging.linking.followed import Followed, people_followed
 from shoal.judging.linking.origins import RECEIVED, Origin, Proposed, Traced
 from shoal.judging.linking.owners import Owners, contradicted, matched
+from shoal.judging.linking.persons import FollowedPersons, Persons, RowIsPerson, find_persons
 from shoal.judging.linking.reidentification import Risk, assess, population_sizes
 from shoal.judging.linking.sampled import Sampled
 from shoal.release import Release
@@ -41,11 +42,8 @@ class Evidence(Brief):
     """How the release came here, and with it what is known about the original row behind each published row."""
     k: int = 1
     """The class size that the policy asks for; 1 if it asks for none."""
-    of_people: bool = False
-    """The policy says whose each row is, so guarantees count people, not rows."""
-    follow: IntVector | None = None
-    """Published row -> the number of its pseudonym, -1 if it has none, if rows of a person can be followed. All of it
-    is public."""
+    persons: Persons = field(default_factory=RowIsPerson)
+    """How the rows belong to people, whom guarantees count."""
     told_size: int | None = None
     """How many people could be in the table, as the policy says."""
     survey: FloatVector | None = None
@@ -63,7 +61,7 @@ class Evidence(Brief):
     def of_release(cls, table: CodedTable, release: Release, k: int = 1) -> Evidence:
         """Render what a method proposes, and read the rows back as an outsider does."""
         rendered = render(table, release)
-        people = table.owners is not None
+        people = find_persons(table.owners is not None)
         weights = None if table.survey_weights is None else table.survey_weights[rendered.owner]
         origin = Proposed(release, rendered.owner)
         return cls(read_back(table, release, rendered), table, origin, k, people, survey=weights)
@@ -79,7 +77,7 @@ class Evidence(Brief):
             raw,
             table,
             Traced(own),
-            of_people=table.owners is not None,
+            persons=find_persons(table.owners is not None),
             told_size=told_size,
             survey=table.survey_weights,
         )
@@ -91,7 +89,7 @@ class Evidence(Brief):
         check_known("group", name, units)
         # The size of the population counts people, not groups of them.
         whose = replace(table, person=units[name].of, units=(), population_size=None)
-        found = Evidence(self.published, whose, self.origin, self.k, self.of_people)
+        found = Evidence(self.published, whose, self.origin, self.k, find_persons(self.persons.several))
         vars(found)["consistency"] = self.consistency  # It is about rows, so it is the same.
         return found
 
@@ -107,8 +105,7 @@ class Evidence(Brief):
             self.table,
             self.origin,
             self.k,
-            self.of_people,
-            self.follow,
+            self.persons,
             self.told_size,
             self.survey,
         )
@@ -171,7 +168,7 @@ class Evidence(Brief):
         """Person -> people who show the same rows, if rows can be followed; None if not, or if nobody can know. These
         are the classes then: an adversary who recognises one row of a person has all of them.
         """
-        if self.follow is None or self.owners.person is None:
+        if not self.persons.followed or self.owners.person is None:
             return None
         return crowds(self.published.class_of, self.owners.person)
 
@@ -180,10 +177,10 @@ class Evidence(Brief):
         """Whose each published row is. A release does not show it, so it comes from the process that made the release,
         else from matching the rows with the original.
         """
-        if not self.of_people:
+        if not self.persons.several:
             return Owners()
-        if self.follow is not None:
-            return self._followed(self.follow)
+        if isinstance(self.persons, FollowedPersons):
+            return self._followed(self.persons.pseudonym)
         if self.table is None:
             return Owners.missing(None, "only the original says whose each row is: give it")
         if self.table.owners is None:
@@ -211,7 +208,7 @@ class Evidence(Brief):
         """A number of people that every class has at least, if nobody can know whose its rows are; None if nothing can
         be said, or rows can be followed.
         """
-        if self.table is None or self.follow is not None or self.published.in_buckets:
+        if self.table is None or self.persons.followed or self.published.in_buckets:
             return None
         try:
             return fewest_people(self.published, self.table, self.consistency)
@@ -249,7 +246,7 @@ class Evidence(Brief):
     @cached_property
     def followed(self) -> Followed | None:
         """Who may be behind which pseudonym, if rows of people with several can be followed."""
-        if self.follow is None or self.original.person is None:
+        if not self.persons.followed or self.original.person is None:
             return None
         person, crowd_of = self.owners.person, self.crowd_of
         if person is None or crowd_of is None:

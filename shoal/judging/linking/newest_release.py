@@ -28,7 +28,7 @@ def newest_issue(evidence: Evidence, earlier: Earlier) -> tuple[Issue, IntMatrix
     rows, owner, unknown = np.ones(table.rows, np.bool_), None, ""
     claimed = evidence.origin.claimed
     exact = claimed if evidence.owner is None else evidence.owner
-    told = evidence.of_people or claimed is not None
+    told = evidence.persons.several or claimed is not None
     if told and owners.person is None and evidence.owner is None:
         # Everybody has one row here, so nobody had to know whose each is; but people are the same in all releases.
         named = replace(table, person=earlier.person.astype(np.int32))

@@ -81,7 +81,7 @@ class Sampled(Brief):
     def _why_no_classes(self, *, after: bool, people: bool) -> str | None:
         """Return why classes do not say how many people are alike. `people`: those who can be followed are counted."""
         evidence, table = self.evidence, self.evidence.table
-        followed = people and (evidence.follow is not None or (table is not None and table.followed))
+        followed = people and (evidence.persons.followed or (table is not None and table.followed))
         if not after and table is None:
             return "needs the original table"
         if not after and table is not None and not table.rows_known:

@@ -109,5 +109,5 @@ class KMap(Model):
             f"more have {self.k:,} people with an error of {number(self.error)}; the smallest has {smallest:,}"
         )
         found = self.verdict(published, reached, smallest >= size, detail)
-        shown = not published.suppressed and (evidence.owners.person is None or evidence.follow is not None)
+        shown = not published.suppressed and (evidence.owners.person is None or evidence.persons.followed)
         return replace(found, public=shown)

@@ -268,11 +268,11 @@ class GroupModel(Model):
         """Judge the worst published class."""
         unknown = evidence.owners.unknown
         # If rows can be followed, classes are people who show the same rows, and nobody knows these then.
-        if unknown and (self.needs_owners or evidence.follow is not None):
+        if unknown and (self.needs_owners or evidence.persons.followed):
             return self.unknown(evidence.published, unknown)
         found = self.judge(evidence.published, evidence.groups)
         # How many people a class has does not follow from the published rows, unless they can be followed.
-        hidden = evidence.owners.person is not None and evidence.follow is None
+        hidden = evidence.owners.person is not None and not evidence.persons.followed
         return replace(found, public=False) if hidden else found
 
     def judge(self, published: Published, groups: Groups) -> Verdict:

@@ -80,7 +80,7 @@ class WithEarlier(Model):
             return self.unknown(published, why)
         unknown = unknown_members([*earlier.issues, newest]) if self.members else ""
         # Without a person column, everybody counts who may be in a release: whom that exposes is exposed.
-        if unknown and (evidence.of_people or not exposed):
+        if unknown and (evidence.persons.several or not exposed):
             return self.unknown(published, unknown)
         both = counted(len(np.unique(found.person)), "person", "people")
         detail = f"{both} in several of {len(earlier.issues) + 1} releases"

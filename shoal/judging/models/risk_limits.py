@@ -84,7 +84,7 @@ class _Risk(Model):
         """Say what an estimate rests on, and hide what does not follow from the published rows."""
         if seen.note and not found.holds:
             return self.unknown(evidence.published, seen.note)
-        hidden = evidence.owners.person is not None and evidence.follow is None
+        hidden = evidence.owners.person is not None and not evidence.persons.followed
         hidden |= seen.crowd is not None or (seen.share is not None and evidence.published.suppressed > 0)
         words = [found.detail] if found.detail else []
         words += [seen.note] if seen.note else []
