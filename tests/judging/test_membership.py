@@ -73,8 +73,8 @@ def test_chances_are_those_of_enumeration(bucket):
     assert found.exact.all()
     assert [Fraction(found.people_in[t], int(many[t]) * sets) for t in of] == expected
     assert list(found.chance[of]) == [float(share) for share in expected]
-    assert list(found.forced_in[of]) == [share == 1 for share in expected]
-    assert list(found.forced_out[of]) == [share == 0 for share in expected]
+    assert list(found.certainly_in[of]) == [share == 1 for share in expected]
+    assert list(found.certainly_out[of]) == [share == 0 for share in expected]
 
 
 def test_many_small_buckets(repeated):
@@ -98,8 +98,8 @@ def test_floats_count_as_integers_do(bucket):
     expected, _ = enumerated(people, private)
     assert found.chance[of].tolist() == pytest.approx([float(share) for share in expected], rel=1e-12)
     # Certainty is exact, whatever is rounded.
-    assert found.forced_in[of].tolist() == [share == 1 for share in expected]
-    assert found.forced_out[of].tolist() == [share == 0 for share in expected]
+    assert found.certainly_in[of].tolist() == [share == 1 for share in expected]
+    assert found.certainly_out[of].tolist() == [share == 0 for share in expected]
     assert found.exact.all()
 
 

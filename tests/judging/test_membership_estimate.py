@@ -63,8 +63,8 @@ def test_certain_people_are_found_without_counting(bucket, walking):
     random = np.random.default_rng(1) if walking else None
     found, _, of = ask(people, private, limit=0, random=random, seconds=0.5 if walking else 10.0)
     expected, _ = enumerated(people, private)
-    assert list(found.forced_in[of]) == [share == 1 for share in expected]
-    assert list(found.forced_out[of]) == [share == 0 for share in expected]
+    assert list(found.certainly_in[of]) == [share == 1 for share in expected]
+    assert list(found.certainly_out[of]) == [share == 0 for share in expected]
     assert not found.undecided.any()
     known = found.exact[of]
     assert [c for c, k in zip(found.chance[of], known, strict=True) if k] == [
@@ -82,8 +82,8 @@ def test_walks_and_programs_agree_with_counting(seed):
     truth, _, _ = ask(people, private)
     assert truth.exact.all()
     guess, _, _ = ask(people, private, limit=0, random=np.random.default_rng(seed), seconds=1.0)
-    assert (guess.forced_in == truth.forced_in)[~guess.undecided].all()
-    assert (guess.forced_out == truth.forced_out)[~guess.undecided].all()
+    assert (guess.certainly_in == truth.certainly_in)[~guess.undecided].all()
+    assert (guess.certainly_out == truth.certainly_out)[~guess.undecided].all()
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -98,8 +98,8 @@ def test_the_integer_program_alone_agrees_with_counting(seed):
             sure = Certain(part, nobody, nobody, 10.0)
             sure.by_programming()
             assert not sure.unknown.any()
-            assert sure.proven_in.tolist() == truth.forced_in[part.own].tolist()
-            assert sure.proven_out.tolist() == truth.forced_out[part.own].tolist()
+            assert sure.proven_in.tolist() == truth.certainly_in[part.own].tolist()
+            assert sure.proven_out.tolist() == truth.certainly_out[part.own].tolist()
 
 
 def test_the_integer_program_sees_what_no_count_sees():
@@ -267,7 +267,7 @@ def test_witnesses_fit_and_say_what_was_asked(seed):
         for t in range(len(part.people)):
             for outward in (False, True):
                 found = search.witness(t, outward, 500)
-                certain = truth.forced_in if outward else truth.forced_out
+                certain = truth.certainly_in if outward else truth.certainly_out
                 if certain[part.own[t]]:
                     assert found is None
                 elif found is not None:

@@ -41,10 +41,10 @@ def check(found, of, people, private):
     expected, _ = enumerated(people, private)
     assert found.exact.all()
     assert found.chance[of].tolist() == pytest.approx([float(share) for share in expected], abs=PRECISION)
-    assert found.forced_in[of].tolist() == [share == 1 for share in expected]
-    assert found.forced_out[of].tolist() == [share == 0 for share in expected]
-    assert (found.chance[found.forced_out] == 0).all()
-    assert (found.chance[found.forced_in] == 1).all()
+    assert found.certainly_in[of].tolist() == [share == 1 for share in expected]
+    assert found.certainly_out[of].tolist() == [share == 0 for share in expected]
+    assert (found.chance[found.certainly_out] == 0).all()
+    assert (found.chance[found.certainly_in] == 1).all()
 
 
 @settings(max_examples=150)
@@ -86,8 +86,8 @@ def test_waves_agree_with_states(seed):
     assert exact.sets is not None
     shares = [Fraction(n, int(c) * exact.sets) for n, c in zip(exact.people_in, many, strict=True)]
     assert np.abs(found.chance - [float(share) for share in shares]).max() < PRECISION
-    assert found.forced_in.tolist() == exact.forced_in.tolist()
-    assert found.forced_out.tolist() == exact.forced_out.tolist()
+    assert found.certainly_in.tolist() == exact.certainly_in.tolist()
+    assert found.certainly_out.tolist() == exact.certainly_out.tolist()
 
 
 def test_a_chance_too_small_for_waves_is_not_taken_for_none():
@@ -120,8 +120,8 @@ def test_a_chance_too_small_for_waves_is_not_taken_for_none():
     assert found.chance[1] == pytest.approx(
         sum(w for (a, _, _), w in ways.items() if a) / total, abs=PRECISION
     )
-    assert not found.forced_in.any()
-    assert not found.forced_out.any()
+    assert not found.certainly_in.any()
+    assert not found.certainly_out.any()
 
 
 def test_where_errors_are_not_surely_small_waves_do_not_count():

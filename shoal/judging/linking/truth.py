@@ -206,17 +206,6 @@ def _combined(columns: Sequence[_Kept], rows: int, published: int) -> tuple[IntV
     return number[:rows], number[rows:]
 
 
-def _left(before: IntVector | LongVector, after: IntVector | LongVector) -> tuple[LongVector, LongVector]:
-    """Return the distinct entries of a list, and how many of each are left after those of another one. O(n log n)."""
-    have, often = np.unique(before, return_counts=True)
-    shown, times = np.unique(after, return_counts=True)
-    left = times.astype(np.int64)
-    if len(have):
-        at = np.minimum(np.searchsorted(have, shown), len(have) - 1)
-        left = np.maximum(left - np.where(have[at] == shown, often[at], 0), 0)
-    return shown.astype(np.int64), left
-
-
 def _surplus(before: Codes, after: IntVector) -> int:
     """Count the entries of one list that another one does not have, or does not have as often."""
     size = int(max(before.max(initial=0), after.max(initial=-1))) + 1
@@ -224,7 +213,12 @@ def _surplus(before: Codes, after: IntVector) -> int:
         lost = int((after < 0).sum())
         more = count_codes(after[after >= 0] if lost else after, size) - count_codes(before, size)
         return int(np.maximum(more, 0).sum()) + lost
-    return int(_left(before, after)[1].sum())
+    have, often = np.unique(before, return_counts=True)
+    shown, times = np.unique(after, return_counts=True)
+    if len(have):
+        at = np.minimum(np.searchsorted(have, shown), len(have) - 1)
+        times = np.maximum(times - np.where(have[at] == shown, often[at], 0), 0)
+    return int(times.sum())
 
 
 def _own(
@@ -285,14 +279,6 @@ def _unmatched(
         return int(unmatched(*shown, *known, found.start, found.links, len(found.start) - 1, people, *share))
 
     return sum(in_threads(lost, shares, many=len(own[0]) > PIECE))
-
-
-def _matched(start: LongVector, links: IntVector, size: LongVector, weight: LongVector) -> int:
-    """Return how many of the rows that each box stands for can be given one of the rows that it links to."""
-    from shoal.kernels.consistency import assign_units
-
-    order = np.argsort(np.diff(start), kind="stable")
-    return int(assign_units(start, links, size.astype(np.int64), weight.astype(np.int64), order).sum())
 
 
 def _by_search(
@@ -372,7 +358,11 @@ class _Search:
         """Return how many of the rows that each box stands for can be given an original row, among the boxes that were
         searched.
         """
-        return _matched(self.start, self.links, size[: len(self.start) - 1], self.people.weight)
+        from shoal.kernels.consistency import assign_units
+
+        order = np.argsort(np.diff(self.start), kind="stable")
+        sizes, weights = size[: len(self.start) - 1].astype(np.int64), self.people.weight.astype(np.int64)
+        return int(assign_units(self.start, self.links, sizes, weights, order).sum())
 
 
 # --- columns that were shuffled within buckets ------------------------------------------------------------------
@@ -394,12 +384,9 @@ def _shuffled(
     high = np.column_stack([boxes.high[published.class_of], *exact])
     bucket, first = distinct(np.asfortranarray(published.part_of[:, None]))
     hull_low, hull_high = (
-        np.empty((len(first), low.shape[1]), np.int32),
-        np.empty((len(first), low.shape[1]), np.int32),
+        np.column_stack([bounds(np.ascontiguousarray(column), bucket, len(first))[end] for column in ends.T])
+        for end, ends in enumerate((low, high))
     )
-    for j in range(low.shape[1]):
-        hull_low[:, j] = bounds(np.ascontiguousarray(low[:, j]), bucket, len(first))[0]
-        hull_high[:, j] = bounds(np.ascontiguousarray(high[:, j]), bucket, len(first))[1]
     unread = boxes.unread[published.class_of]
     units = _units(published, len(kept))
     return max(
@@ -443,8 +430,10 @@ def _untrue_units(
         source_of, first = distinct(np.asfortranarray(np.column_stack([places, shown]).astype(np.int32)))
         size = np.bincount(source_of, minlength=len(first)).astype(np.int64)
         begin, end = hull_low[bucket[first]], hull_high[bucket[first]]
-        own = people
-        if places is not bucket:
+        if places is bucket:
+            own = people
+            begin[:, columns], end[:, columns] = low[first][:, columns], high[first][:, columns]
+        else:
             number, some = distinct(np.asfortranarray(people.codes[:, columns]))
             weight = np.bincount(number, people.weight, len(some)).astype(np.int64)
             flat = [np.zeros(int(people.codes[:, j].max(initial=0)) + 2, np.int32) for j in columns]
@@ -452,8 +441,6 @@ def _untrue_units(
                 np.asfortranarray(people.codes[some][:, columns]), np.ones(len(columns)), flat, weight
             )
             begin, end = low[first][:, columns], high[first][:, columns]
-        else:
-            begin[:, columns], end[:, columns] = low[first][:, columns], high[first][:, columns]
         begin[unread[first], 0], end[unread[first], 0] = 1, 0
         found = _Search(own, begin, end, None, None)
         if found.complete:

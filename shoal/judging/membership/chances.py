@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from shoal.judging.membership.bucket import (
     components_of,
     propagated,
 )
-from shoal.support.arrays import BoolVector, FloatVector, IntMatrix, LongVector
+from shoal.support.arrays import BoolVector, FloatVector, IntMatrix, IntVector, LongVector
 from shoal.support.brief import Brief
 
 if TYPE_CHECKING:
@@ -35,29 +35,51 @@ SECONDS = 1.0
 """Time for people who are not counted, per bucket."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(eq=False, repr=False, kw_only=True)
 class Chances(Brief):
-    """What can be known about the people of one bucket, per distinct tuple: people of one tuple are interchangeable."""
+    """What can be known about people who may be in a table, per person or per distinct tuple: people of one tuple are
+    interchangeable."""
 
     chance: FloatVector
     """Probability that a person is present; NaN if neither counting nor sampling gave a result."""
     low: FloatVector
-    """Lower end of the probability: the probability itself if it is exact, else the end of a 95 % interval."""
+    """Lower end: the probability itself if it is exact, else a bound or the end of a 95 % interval."""
     high: FloatVector
     """Upper end."""
     exact: BoolVector
-    """The probability was counted (with an error of at most 1e-10) or proven; the others are estimates."""
-    forced_in: BoolVector
-    """Everybody of this tuple is certainly present."""
-    forced_out: BoolVector
-    """Everybody of this tuple is certainly absent."""
+    """The probability was counted (with an error of at most 1e-10) or proven; the others are estimates or bounds."""
     undecided: BoolVector
     """Neither counting nor integer programming decided in the given time whether anybody is certain."""
-    sets: int | None
+    certainly_in: BoolVector
+    """Everybody of this tuple is certainly present."""
+    certainly_out: BoolVector
+    """Everybody of this tuple is certainly absent."""
+
+    def at(self, places: IntVector | LongVector) -> dict[str, Any]:
+        """Return what is known about these tuples, by field."""
+        return {field.name: getattr(self, field.name)[places] for field in fields(Chances)}
+
+    def put(self, places: LongVector, known: dict[str, Any]) -> None:
+        """Record what is known about these tuples, by field."""
+        for name, values in known.items():
+            getattr(self, name)[places] = values
+
+    def settle(self, places: BoolVector, present: bool) -> None:
+        """Record a proof that everybody of these tuples is present, or absent."""
+        self.chance[places] = self.low[places] = self.high[places] = float(present)
+        self.exact[places], self.undecided[places] = True, False
+        self.certainly_in[places], self.certainly_out[places] = present, not present
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class BucketChances(Chances):
+    """What can be known about the people of one bucket, per distinct tuple."""
+
+    sets: int | None = None
     """Number of consistent sets of people; None if it was not counted, or is so large that floats were used."""
-    people_in: tuple[int, ...] | None
+    people_in: tuple[int, ...] | None = None
     """Per tuple, its people summed over all consistent sets; ``chance = people_in / (multiplicity x sets)``."""
-    states: int
+    states: int = 0
     """States that the counting kept, or waves that it visited."""
 
 
@@ -69,7 +91,7 @@ def membership(
     limit: int = MOST_STATES,
     random: np.random.Generator | None = None,
     seconds: float = SECONDS,
-) -> Chances:
+) -> BucketChances:
     """Return the probability of everybody who could be in a bucket.
 
     `tuples` are the distinct combinations of values in the population, by column; `people` is the number of people with
@@ -84,108 +106,97 @@ def membership(
     low, high = propagated(bucket)
     fixed = low == high
     sets = math.prod(math.comb(int(c), int(x)) for c, x in zip(people[fixed], low[fixed], strict=True))
-    states, whole = 0, True
+    spent, whole = 0.0, True
     integers: list[tuple[int, list[int], LongVector]] = []
-    answer = _Answer(low, bucket.people)
+    chance = low / bucket.people
+    answer = BucketChances(
+        chance=chance,
+        low=chance.copy(),
+        high=chance.copy(),
+        exact=np.ones(len(low), np.bool_),
+        undecided=np.zeros(len(low), np.bool_),
+        certainly_in=low == bucket.people,
+        certainly_out=low == 0,
+    )
     parts = components_of(bucket, low, high)
     # Small components first: if the states do not suffice for all, they suffice for most.
     for number, own in enumerate(sorted(parts, key=len)):
-        found = None
-        if limit > states:
+        counts = None
+        if limit > answer.states:
             from shoal.judging.membership.exact_counts import counted
 
-            found = counted(bucket, low, high, own, limit - states)
-        if found is None:
-            share = (seconds - answer.spent) / (len(parts) - number)
-            answer.estimate(component_of(bucket, low, high, own), random, share)
+            counts = counted(bucket, low, high, own, limit - answer.states)
+        if counts is None:
+            part = component_of(bucket, low, high, own)
+            start = time.monotonic()
+            answer.put(own, _estimate(part, random, (seconds - spent) / (len(parts) - number)))
+            spent += time.monotonic() - start
             whole = False
             continue
-        states += found.states
-        answer.count(own, low, high, found)
-        if found.ways is None or found.used is None:
+        answer.states += counts.states
+        answer.put(own, _divide(counts, low[own], high[own], bucket.people[own]))
+        if counts.ways is None or counts.used is None:
             whole = False
             continue
-        sets *= found.ways
-        integers.append((found.ways, found.used, own))
-    if not whole:
-        return answer.membership(None, None, states)
-    inside = [int(value) * sets for value in low]
-    for ways, used, own in integers:
-        for t, n in zip(own, used, strict=True):
-            inside[t] += n * (sets // ways)
-    return answer.membership(sets, tuple(inside), states)
+        sets *= counts.ways
+        integers.append((counts.ways, counts.used, own))
+    if whole:
+        inside = [int(value) * sets for value in low]
+        for ways, used, own in integers:
+            for t, n in zip(own, used, strict=True):
+                inside[t] += n * (sets // ways)
+        answer.sets, answer.people_in = sets, tuple(inside)
+    return answer
 
 
-class _Answer:
-    """What is known about the people of a bucket, filled in component by component."""
-
-    def __init__(self, low: LongVector, people: LongVector) -> None:
-        self.people = people
-        self.chance = low / people
-        self.low, self.high = self.chance.copy(), self.chance.copy()
-        self.exact = np.ones(len(low), np.bool_)
-        self.forced_in, self.forced_out = low == people, low == 0
-        self.undecided = np.zeros(len(low), np.bool_)
-        self.spent = 0.0
-
-    def count(self, own: LongVector, low: LongVector, high: LongVector, found: Counted) -> None:
-        """Record a component that was counted. Certainty comes from exact counts, not from a rounded division."""
-        people = self.people[own]
-        self.forced_in[own] = found.all_ & (high[own] == people)
-        self.forced_out[own] = found.none & (low[own] == 0)
-        if found.ways is None or found.used is None:
-            chance = np.clip((low[own] + found.share) / people, 0.0, 1.0)
-        else:
-            ways = found.ways
-            chance = np.array(
-                [
-                    (int(x) * ways + n) / (int(c) * ways)
-                    for x, n, c in zip(low[own], found.used, people, strict=True)
-                ]
-            )
-        chance[self.forced_in[own]] = 1.0
-        self.chance[own] = self.low[own] = self.high[own] = chance
-
-    def estimate(self, part: Component, random: np.random.Generator | None, seconds: float) -> None:
-        """Find who is certain in a component that was not counted, and estimate the others."""
-        from shoal.judging.membership.certain import Certain
-
-        start = time.monotonic()
-        own = part.own
-        nobody = np.zeros(len(own), np.bool_)
-        chance, low, high = np.full(len(own), np.nan), np.zeros(len(own)), np.ones(len(own))
-        if random is None:
-            sure = Certain(part, nobody, nobody, seconds)
-            # Randomness affects which witnesses are found, not what they prove.
-            sure.by_searching(np.random.default_rng(0))
-        else:
-            from shoal.judging.membership.estimate import walked
-
-            found = walked(part, random, seconds / 2)
-            chance, low, high = found.chance, found.low, found.high
-            left = seconds - (time.monotonic() - start)
-            sure = Certain(part, found.seen_in, found.seen_out, left)
-            sure.by_searching(random)
-        sure.by_programming()
-        forced_in, forced_out, undecided = sure.proven_in, sure.proven_out, sure.unknown
-        for certain, value in ((forced_in, 1.0), (forced_out, 0.0)):
-            chance, low, high = (np.where(certain, value, old) for old in (chance, low, high))
-        self.chance[own], self.low[own], self.high[own] = chance, low, high
-        self.forced_in[own], self.forced_out[own], self.undecided[own] = forced_in, forced_out, undecided
-        self.exact[own] = forced_in | forced_out
-        self.spent += time.monotonic() - start
-
-    def membership(self, sets: int | None, people_in: tuple[int, ...] | None, states: int) -> Chances:
-        """Return the result."""
-        return Chances(
-            chance=self.chance,
-            low=self.low,
-            high=self.high,
-            exact=self.exact,
-            forced_in=self.forced_in,
-            forced_out=self.forced_out,
-            undecided=self.undecided,
-            sets=sets,
-            people_in=people_in,
-            states=states,
+def _divide(counts: Counted, low: LongVector, high: LongVector, people: LongVector) -> dict[str, Any]:
+    """Return what the counts of a component prove. Certainty comes from exact counts, not from a rounded division."""
+    certainly_in, certainly_out = counts.all_ & (high == people), counts.none & (low == 0)
+    if counts.ways is None or counts.used is None:
+        chance = np.clip((low + counts.share) / people, 0.0, 1.0)
+    else:
+        ways = counts.ways
+        chance = np.array(
+            [(int(x) * ways + n) / (int(c) * ways) for x, n, c in zip(low, counts.used, people, strict=True)]
         )
+    chance[certainly_in] = 1.0
+    return {
+        "chance": chance,
+        "low": chance,
+        "high": chance,
+        "certainly_in": certainly_in,
+        "certainly_out": certainly_out,
+    }
+
+
+def _estimate(part: Component, random: np.random.Generator | None, seconds: float) -> dict[str, Any]:
+    """Find who is certain in a component that was not counted, and estimate the others."""
+    from shoal.judging.membership.certain import Certain
+
+    start = time.monotonic()
+    many = len(part.own)
+    nobody = np.zeros(many, np.bool_)
+    chance, low, high = np.full(many, np.nan), np.zeros(many), np.ones(many)
+    if random is None:
+        sure = Certain(part, nobody, nobody, seconds)
+        # Randomness affects which witnesses are found, not what they prove.
+        sure.by_searching(np.random.default_rng(0))
+    else:
+        from shoal.judging.membership.estimate import walked
+
+        walks = walked(part, random, seconds / 2)
+        chance, low, high = walks.chance, walks.low, walks.high
+        sure = Certain(part, walks.seen_in, walks.seen_out, seconds - (time.monotonic() - start))
+        sure.by_searching(random)
+    sure.by_programming()
+    for certain, value in ((sure.proven_in, 1.0), (sure.proven_out, 0.0)):
+        chance, low, high = (np.where(certain, value, old) for old in (chance, low, high))
+    return {
+        "chance": chance,
+        "low": low,
+        "high": high,
+        "exact": sure.proven_in | sure.proven_out,
+        "undecided": sure.unknown,
+        "certainly_in": sure.proven_in,
+        "certainly_out": sure.proven_out,
+    }

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -316,12 +318,41 @@ def _solved(problem: _Problem, order: IntVector, found: tuple[_Side, _Side, IntV
     )
 
 
-def _turns(
-    order: IntVector, left: _Side, right: _Side
-) -> tuple[tuple[_Side, list[int]], tuple[_Side, list[int]]]:
-    """Return each side with its tuples in the order in which it decides them."""
+def _passes(
+    problem: _Problem,
+    order: IntVector,
+    found: tuple[_Side, _Side, IntVector],
+    read: Callable[[list[int]], Any],
+    push: Callable[..., Any],
+    pull: Callable[..., Any],
+) -> tuple[Any, Any, list[tuple[Any, ...]]]:
+    """Count the sets through each state from both ends, and then back.
+
+    Return, for the states that meet, the ways on both sides, and what `pull` sums up at each position in the order.
+    """
+    left, right, partner = found
     cut = len(left.child_of)
-    return (left, order[:cut].tolist()), (right, order[cut:][::-1].tolist())
+    reached, used = [], []
+    for side, own in ((left, order[:cut]), (right, order[cut:][::-1])):
+        weights = [read(problem.weights[t]) for t in own.tolist()]
+        ways = [read([1])]
+        for i, weight in enumerate(weights):
+            ways.append(push(ways[-1], side.child_of[i], weight, side.sizes[i + 1]))
+        used.append(weights)
+        reached.append(ways)
+    met = np.flatnonzero(partner >= 0)
+    ends = [np.zeros_like(ways[-1]) for ways in reached]
+    ends[0][met] = reached[1][-1][partner[met]]
+    ends[1][partner[met]] = reached[0][-1][met]
+    sums: list[list[tuple[Any, ...]]] = []
+    for side, weights, ways, rest in zip((left, right), used, reached, ends, strict=True):
+        own_sums = []
+        for i in reversed(range(len(weights))):
+            rest, *more = pull(rest, ways[i], side.child_of[i], weights[i])
+            own_sums.append(tuple(more))
+        sums.append(own_sums)
+    # The left side runs up to the place where the sides meet, the right one down to it.
+    return reached[0][-1][met], ends[0][met], sums[0][::-1] + sums[1]
 
 
 def _floats(
@@ -330,29 +361,11 @@ def _floats(
     """Return the number of ways and, per position in the order, people above the minimum and below the maximum."""
     from shoal.kernels.membership import pull_shares, push_shares
 
-    left, right, partner = found
-    turns = _turns(order, left, right)
-    weights = [[np.array(problem.weights[t], np.float64) for t in own] for _, own in turns]
-    reached = []
-    for (side, _), used in zip(turns, weights, strict=True):
-        ways = [np.ones(1)]
-        for i, weight in enumerate(used):
-            ways.append(push_shares(ways[-1], side.child_of[i], weight, side.sizes[i + 1]))
-        reached.append(ways)
-    met = np.flatnonzero(partner >= 0)
-    ends = np.zeros(left.sizes[-1]), np.zeros(right.sizes[-1])
-    ends[0][met] = reached[1][-1][partner[met]]
-    ends[1][partner[met]] = reached[0][-1][met]
-    total = float(reached[0][-1][met] @ ends[0][met])
-    people, lacking = np.zeros(len(order)), np.zeros(len(order))
-    for number, (side, _) in enumerate(turns):
-        rest = ends[number]
-        for i in reversed(range(len(side.child_of))):
-            place = i if number == 0 else len(order) - 1 - i
-            rest, people[place], lacking[place] = pull_shares(
-                rest, reached[number][i], side.child_of[i], weights[number][i]
-            )
-    return total, people, lacking
+    left, right, sums = _passes(
+        problem, order, found, lambda numbers: np.array(numbers, np.float64), push_shares, pull_shares
+    )
+    people, lacking = np.array(sums).T
+    return float(left @ right), people, lacking
 
 
 def _modulo(
@@ -362,31 +375,16 @@ def _modulo(
     from shoal.kernels.membership import pull_ways, push_ways
 
     p = np.uint64(prime)
-    left, right, partner = found
-    turns = _turns(order, left, right)
-    reached: list[list[Words]] = []
-    weights: list[list[Words]] = []
-    for side, own in turns:
-        ways = [np.ones(1, np.uint64)]
-        used = [np.array([w % prime for w in problem.weights[t]], np.uint64) for t in own]
-        for i, weight in enumerate(used):
-            ways.append(push_ways(ways[-1], side.child_of[i], weight, p, side.sizes[i + 1]))
-        reached.append(ways)
-        weights.append(used)
-    met = np.flatnonzero(partner >= 0)
-    ends = (np.zeros(left.sizes[-1], np.uint64), np.zeros(right.sizes[-1], np.uint64))
-    ends[0][met] = reached[1][-1][partner[met]]
-    ends[1][partner[met]] = reached[0][-1][met]
-    total = sum(int(v) for v in reached[0][-1][met] * ends[0][met] % p) % prime
-    people = []
-    for number, (side, _) in enumerate(turns):
-        rest, own_people = ends[number], []
-        for i in reversed(range(len(side.child_of))):
-            rest, used_people = pull_ways(rest, reached[number][i], side.child_of[i], weights[number][i], p)
-            own_people.append(int(used_people))
-        # The left side runs up to the place where the sides meet, the right one down to it.
-        people += own_people[::-1] if number == 0 else own_people
-    return [total, *people]
+    left, right, sums = _passes(
+        problem,
+        order,
+        found,
+        lambda numbers: np.array([number % prime for number in numbers], np.uint64),
+        lambda ways, child_of, weight, size: push_ways(ways, child_of, weight, p, size),
+        lambda rest, ways, child_of, weight: pull_ways(rest, ways, child_of, weight, p),
+    )
+    total = sum(int(v) for v in left * right % p) % prime
+    return [total, *(int(people) for (people,) in sums)]
 
 
 def _together(residues: list[int], primes: list[int], product: int) -> int:

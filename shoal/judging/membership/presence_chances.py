@@ -8,28 +8,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from shoal.errors import DataError
-from shoal.judging.membership.chances import MOST_STATES, SECONDS, membership
+from shoal.judging.membership.chances import MOST_STATES, SECONDS, Chances, membership
 from shoal.release import ValueSets
 from shoal.release.published import Published
 from shoal.support.arrays import BoolVector, FloatVector, IntMatrix, IntVector, LongVector
 from shoal.support.brief import Brief
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Presence(Brief):
+@dataclass(eq=False, repr=False, kw_only=True)
+class Presence(Chances):
     """Per person of the population: the probability of being in the table, and how it is known."""
 
-    chance: FloatVector
-    """NaN if only the interval is known."""
-    low: FloatVector
-    high: FloatVector
-    exact: BoolVector
-    undecided: BoolVector
-    """It is not even known whether the person is certainly present or absent."""
     bounded: BoolVector
     """The probability lies between `low` and `high`. This is proven, unlike the intervals of estimates."""
-    certainly_in: BoolVector
-    certainly_out: BoolVector
     overlapping: int
     """People who match several classes or buckets; their probability is that of the union."""
     indicators: Indicators | None = None
@@ -82,16 +73,10 @@ def presence(
     if published.suppressed:
         found.outside_too(people, published.suppressed)
     if published.rows + published.suppressed >= len(population):
-        found.say_in(np.ones(len(tuples), np.bool_))
+        found.settle(np.ones(len(tuples), np.bool_), present=True)
     return Presence(
-        chance=found.chance[number],
-        low=found.low[number],
-        high=found.high[number],
-        exact=found.exact[number],
-        undecided=found.undecided[number],
+        **found.at(number),
         bounded=found.bounded[number],
-        certainly_in=found.certainly_in[number],
-        certainly_out=found.certainly_out[number],
         overlapping=int(people[found.several].sum()),
         indicators=None
         if found.product is None
@@ -99,20 +84,13 @@ def presence(
     )
 
 
-@dataclass(eq=False, repr=False)
-class _Found(Brief):
-    """The fields of `Presence`, per distinct tuple."""
+@dataclass(eq=False, repr=False, kw_only=True)
+class _Found(Chances):
+    """What is known about the population, per distinct tuple."""
 
-    chance: FloatVector
-    low: FloatVector
-    high: FloatVector
-    exact: BoolVector
-    undecided: BoolVector
     bounded: BoolVector
-    certainly_in: BoolVector
-    certainly_out: BoolVector
-    several: BoolVector
     matching: LongVector
+    """How many classes or buckets match the tuple."""
     product: FloatVector | None = None
     combinations: int = 0
 
@@ -128,15 +106,18 @@ class _Found(Brief):
             bounded=np.zeros(tuples, np.bool_),
             certainly_in=np.zeros(tuples, np.bool_),
             certainly_out=np.ones(tuples, np.bool_),
-            several=np.zeros(tuples, np.bool_),
             matching=np.zeros(tuples, np.int64),
         )
 
-    def say_in(self, certain: BoolVector) -> None:
-        """Record that these are proven to be present."""
-        self.chance[certain] = self.low[certain] = self.high[certain] = 1.0
-        self.exact[certain] = self.certainly_in[certain] = True
-        self.undecided[certain] = self.bounded[certain] = self.certainly_out[certain] = False
+    @property
+    def several(self) -> BoolVector:
+        """The tuples that match several classes or buckets."""
+        return self.matching > 1
+
+    def settle(self, places: BoolVector, present: bool) -> None:
+        """Record a proof; it is more than a bound."""
+        super().settle(places, present)
+        self.bounded[places] = False
 
     def outside_too(self, people: LongVector, suppressed: int) -> None:
         """Account for suppressed rows: people who match no published row may own one of them."""
@@ -156,7 +137,7 @@ def _generalized(published: Published, tuples: IntMatrix, people: LongVector) ->
         start, region = _within_sets(published.sets, start, region, tuples)
     many = np.diff(start)
     out = _Found.nobody(len(tuples))
-    out.matching, out.several = many, many > 1
+    out.matching = many
     within = np.bincount(region, np.repeat(people, many), published.classes)
     one = np.flatnonzero(many == 1)
     own = region[start[one]]
@@ -174,7 +155,7 @@ def _generalized(published: Published, tuples: IntMatrix, people: LongVector) ->
     out.bounded |= (many > 0) & (published.suppressed > 0)
     out.exact = ~out.bounded
     out.low = out.chance.copy()
-    out.say_in(out.certainly_in)
+    out.settle(out.certainly_in, present=True)
     return out
 
 
@@ -280,7 +261,6 @@ class ShuffledBuckets:
             out.combinations += fit.combinations
             self._ask(out, fit, fit.left, limit, random, seconds)
             reach.add(fit, out, len(rows))
-        out.several = out.matching > 1
         unions: dict[tuple[int, ...], list[int]] = {}
         for t in np.flatnonzero(out.several).tolist():
             unions.setdefault(tuple(reach.buckets_of[t]), []).append(t)
@@ -315,9 +295,7 @@ class ShuffledBuckets:
             kinds.astype(np.int32), many, fit.counts, limit=limit, random=random, seconds=seconds
         )
         at = kind_of[np.searchsorted(fit.left, asked)]
-        out.chance[asked], out.low[asked], out.high[asked] = found.chance[at], found.low[at], found.high[at]
-        out.exact[asked], out.undecided[asked] = found.exact[at], found.undecided[at]
-        out.certainly_in[asked], out.certainly_out[asked] = found.forced_in[at], found.forced_out[at]
+        out.put(asked, found.at(at))
 
 
 class _Reach:
@@ -368,9 +346,7 @@ class _Reach:
             near[found.tuples] = True
             certain[found.tuples] |= found.certain
         nowhere = near & (~self.possible | out.certainly_out)
-        out.chance[nowhere] = out.low[nowhere] = out.high[nowhere] = 0.0
-        out.exact[nowhere] = out.certainly_out[nowhere] = True
-        out.undecided[nowhere] = False
+        out.settle(nowhere, present=False)
         asked = near & ~nowhere
         out.low[asked] = 0.0
         out.exact[asked], out.undecided[asked] = False, True
@@ -387,7 +363,7 @@ class _Reach:
         high = np.minimum((self.room + suppressed) / people, 1.0)
         out.high[asked] = np.fmax(high, out.chance)[asked]
         out.bounded |= asked
-        out.say_in(certain)
+        out.settle(certain, present=True)
 
 
 def _unknown(out: _Found, asked: LongVector) -> None:

@@ -24,38 +24,36 @@ def widened(cells: Cells, start: str, run: Run, improve: bool = False) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Nearest(OwnCells):
-    """Each row is published as the closure of itself and the k-1 rows nearest to it (algorithm 3)."""
+class WidenedCells(OwnCells):
+    """A method that widens every cell by itself until it covers k people."""
 
-    name: ClassVar[str] = "nearest"
     shows: ClassVar[Shows] = Shows(notions=(k_type.KOne,))
-    summary: ClassVar[str] = (
-        "(k,1): each row with its k-1 nearest rows; for study, it protects against nobody"
-    )
     paper: ClassVar[str] = PAPER
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
-        """Worst case O(distinct rows squared), usually far less: a tree of boxes rules most rows out."""
+        """Worst case O(distinct rows squared), k times that for `expansion`; usually far less: a tree of boxes rules
+        most rows out, and a closure is computed once for all rows that reach it.
+        """
         cells = self.start_cells(table, requirements)
         widened(cells, self.name, run)
         return cells.release({})
 
 
 @dataclass(frozen=True, kw_only=True)
-class Expansion(OwnCells):
+class Nearest(WidenedCells):
+    """Each row is published as the closure of itself and the k-1 rows nearest to it (algorithm 3)."""
+
+    name: ClassVar[str] = "nearest"
+    summary: ClassVar[str] = (
+        "(k,1): each row with its k-1 nearest rows; for study, it protects against nobody"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Expansion(WidenedCells):
     """Each row grows into a closure of k rows, always adding the row that costs least (algorithm 4)."""
 
     name: ClassVar[str] = "expansion"
-    shows: ClassVar[Shows] = Shows(notions=(k_type.KOne,))
     summary: ClassVar[str] = (
         "(k,1): each row grows to k rows step by step; for study, it protects against nobody"
     )
-    paper: ClassVar[str] = PAPER
-
-    def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
-        """Worst case O(k x distinct rows squared), usually far less: a closure is computed once for all rows that
-        reach it, and a tree of boxes rules most rows out.
-        """
-        cells = self.start_cells(table, requirements)
-        widened(cells, self.name, run)
-        return cells.release({})

@@ -23,7 +23,7 @@ from shoal.methods.full_domain.lattice import Lattice, Rank, rank
 from shoal.methods.loss_tables import cell_measure
 from shoal.methods.method import Abilities, Method, Parts, Shows
 from shoal.release import Release
-from shoal.support.arrays import FloatVector, IntVector, LongVector
+from shoal.support.arrays import FloatVector, IntMatrix, LongVector
 from shoal.support.run import Run
 
 
@@ -127,10 +127,7 @@ class _Search:
         if self.strides is None:
             from shoal.kernels.grouping import distinct
 
-            mapped = np.empty(self.codes.shape, np.int32, order="F")
-            for j, level in enumerate(levels.tolist()):
-                mapped[:, j] = self.table.attributes[j].hierarchy.low[level][self.codes[:, j]]
-            return distinct(mapped)[0].astype(np.int64)
+            return distinct(self._nodes(self.codes, levels))[0].astype(np.int64)
         keys = np.zeros(len(self.codes), np.int64)
         for j, level in enumerate(levels.tolist()):
             if (j, level) not in self.digits:
@@ -150,38 +147,28 @@ class _Search:
             self.known[index] = holds and (self.plain or self._others_hold(levels))
         return self.known[index]
 
-    def _own_classes(self, levels: LongVector) -> tuple[IntVector, LongVector]:
-        """Return the class of each row of the table, and the first row of each class."""
-        from shoal.kernels.grouping import distinct
-
-        mapped = np.empty(self.table.quasi.wide.shape, np.int32, order="F")
-        for j, level in enumerate(levels.tolist()):
-            mapped[:, j] = self.table.attributes[j].hierarchy.low[level][self.table.quasi.wide[:, j]]
-        return distinct(mapped)
+    def _nodes(self, codes: IntMatrix, levels: LongVector) -> IntMatrix:
+        """Return the node of each value at the level of its column, named by its first code."""
+        nodes = np.empty(codes.shape, np.int32, order="F")
+        for j, (attribute, level) in enumerate(zip(self.table.attributes, levels.tolist(), strict=True)):
+            nodes[:, j] = attribute.hierarchy.low[level][codes[:, j]]
+        return nodes
 
     def _others_hold(self, levels: LongVector) -> bool:
-        table = self.table
-        class_of, first = self._own_classes(levels)
-        groups = table.grouped(class_of, len(first))
+        from shoal.kernels.grouping import distinct
+
+        class_of, first = distinct(self._nodes(self.table.quasi.wide, levels))
+        groups = self.table.grouped(class_of, len(first))
         return bool(self.requirements.satisfied(groups).all())
 
     def _release(self, levels: LongVector) -> Release:
-        class_of, first = self._own_classes(levels)
-        trees = [attribute.hierarchy for attribute in self.table.attributes]
-        chosen = self.table.quasi.wide[first]
-        low = np.stack(
-            [
-                tree.low[level][chosen[:, j]]
-                for j, (tree, level) in enumerate(zip(trees, levels, strict=True))
-            ],
-            axis=1,
-        )
-        high = np.stack(
-            [
-                tree.high[level][chosen[:, j]]
-                for j, (tree, level) in enumerate(zip(trees, levels, strict=True))
-            ],
-            axis=1,
-        )
+        from shoal.kernels.grouping import distinct
+
+        nodes = self._nodes(self.table.quasi.wide, levels)
+        class_of, first = distinct(nodes)
+        low = np.ascontiguousarray(nodes[first])
+        high = np.empty_like(low)
+        for j, (attribute, level) in enumerate(zip(self.table.attributes, levels.tolist(), strict=True)):
+            high[:, j] = attribute.hierarchy.high[level][low[:, j]]
         facts = {"checked": len(self.known), "mappings": self.lattice.size}
         return Release(class_of, low, high, tuple(int(level) for level in levels), facts=facts)
