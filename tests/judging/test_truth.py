@@ -10,7 +10,7 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.judging import case
+from shoal.judging import read_case
 from shoal.judging.linking import truth
 from shoal.kernels import grouping, matching
 from shoal.methods import METHODS
@@ -158,7 +158,7 @@ def test_a_large_original_is_looked_at_ahead(both):
     """The people of a large original are found by a thread, while the release is read."""
     original, rows = both
     with pytest.MonkeyPatch.context() as patch:
-        for module in (case, truth):
+        for module in (read_case, truth):
             patch.setattr(module, "PIECE", 0)
         patch.setattr(truth, "AT_ONCE", 1)
         found = shoal.audit(rows, **POLICY, original=original)
