@@ -142,8 +142,8 @@ def derivation(privacy: Privacy) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def adversary_problems(privacy: Privacy, method: Method | None) -> list[Problem]:
-    """Return what is missing or contradictory if a policy names adversaries; `method` is None if it cannot be built."""
+def adversary_problems(privacy: Privacy) -> list[Problem]:
+    """Return what is missing or contradictory if a policy names adversaries."""
     path, found = "privacy.adversary", []
     names: tuple[str, ...] = privacy.adversary or ()
     twice = sorted({name for name in names if names.count(name) > 1})
@@ -154,24 +154,26 @@ def adversary_problems(privacy: Privacy, method: Method | None) -> list[Problem]
             example = next(kind.usual for kind in MODELS.values() if kind.key.name == needs)
             hint = f"add for example {needs} = {list(example) if isinstance(example, tuple) else example}"
             found.append(Problem(path, f"{name} needs {needs}, which the policy does not set", hint))
-    for name, problem in method.cannot_stop.items() if method is not None else ():
-        if name in names:
-            found.append(problem)
+    return found
+
+
+def unstopped(privacy: Privacy, method: Method | None) -> list[Problem]:
+    """Return the adversaries of a policy that its method cannot stop, or only by what no model verifies; nothing if the
+    method cannot be built."""
+    if method is None:
+        return []
+    names: tuple[str, ...] = privacy.adversary or ()
+    found = [problem for name, problem in method.cannot_stop.items() if name in names]
     by_classes = privacy.notion is not None and issubclass(MODELS[privacy.notion], GroupModel)
-    for name in method.stops_by_draws if method is not None and not by_classes else ():
-        if method is not None and name in names:
+    for name in () if by_classes else method.stops_by_draws:
+        if name in names:
             notion = next(
                 kind.name for kind in MODELS.values() if _links(kind) and issubclass(kind, GroupModel)
             )
             message = f"{method.name} stops {name} by random draws, which no notion of linking can verify"
             hint = f'privacy.notion = "{notion}" asks for classes of k rows; the attack that reruns it judges the rest'
             found.append(Problem("privacy.notion", message, hint))
-    if (
-        method is not None
-        and method.false_cells.how
-        and "knows-algorithm" in names
-        and privacy.presence is not None
-    ):
+    if method.false_cells.how and "knows-algorithm" in names and privacy.presence is not None:
         message = f"{method.name} {method.false_cells.how}, and presence is judged for adversaries who do not know that"
         hint = "ask for presence without knows-algorithm, or take another method: mpalm, spalm"
         found.append(Problem("privacy.presence", message, hint))

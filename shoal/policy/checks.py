@@ -12,10 +12,11 @@ from shoal.coding.roles import IDENTIFIER, PERSON, QUASI, SENSITIVE, WEIGHT
 from shoal.errors import Problem, did_you_mean
 from shoal.judging.measures import MEASURES
 from shoal.judging.models import GroupModel
-from shoal.policy.adversaries import adversary_problems
+from shoal.methods import METHODS
+from shoal.policy.adversaries import adversary_problems, unstopped
 from shoal.policy.column_checks import column_problems, without_safe_harbor
 from shoal.policy.draft import SECTIONS, Draft
-from shoal.policy.method_options import method_problems, not_uniform, steering_problems, unless_broken
+from shoal.policy.method_options import NamedMethod, not_uniform, steering_problems
 from shoal.policy.perturb import perturb_problems
 from shoal.policy.privacy_checks import privacy_problems
 from shoal.policy.problems import dotted, explained
@@ -66,7 +67,8 @@ def _validated(model: type[Any], value: Any, found: list[Problem], *path: str) -
 
 def _cross(draft: Draft) -> list[Problem]:
     """Return the contradictions between valid sections."""
-    privacy, method, utility = draft.privacy, draft.method, draft.utility
+    privacy, utility = draft.privacy, draft.utility
+    method = None if draft.method is None else NamedMethod(draft.method)
     found: list[Problem] = []
     for name, column in draft.columns.items():
         found += column_problems(name, column, draft.base)
@@ -77,13 +79,15 @@ def _cross(draft: Draft) -> list[Problem]:
         found += _check_people(draft, judged=not found)
     if privacy is not None:
         found += privacy_problems(privacy, draft)
-        found += adversary_problems(privacy, unless_broken(method) if privacy.adversary and method else None)
-    found += perturb_problems(draft.columns, privacy, method)
+        found += adversary_problems(privacy)
+        if method is not None and privacy.adversary and method.choice.name in METHODS:
+            found += unstopped(privacy, method.method)
+    found += perturb_problems(draft.columns, privacy, draft.method)
     if utility is not None and not draft.broken_columns:
         others = draft.data is not None and draft.data.other_columns == "plain"
         found += purpose_problems(utility, draft.columns, others, draft.base)
     if method is not None:
-        found += method_problems(method)
+        found += method.problems
         if utility is not None:
             found += steering_problems(method, utility.measure)
             found += not_uniform(method, utility, privacy)

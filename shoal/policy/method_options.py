@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Hashable
 from dataclasses import MISSING, fields, replace
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, cast, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
@@ -33,30 +33,53 @@ def _hints(method: Hashable) -> dict[str, Any]:
     return get_type_hints(method)
 
 
-def method_problems(choice: MethodChoice, complete: bool = False) -> list[Problem]:
-    """Return what is wrong with a method's name and options.
+class NamedMethod:
+    """The method that a policy names, imported and built when it is first needed, and only once."""
 
-    Without options the method's module is not imported, unless `complete`.
-    """
-    if choice.name not in METHODS and choice.name != AUTO:
-        hint = did_you_mean(choice.name, [*METHODS, AUTO])
-        return [Problem("method.name", f"there is no method '{choice.name}'", hint)]
-    if not choice.options() and not complete:
-        return []
-    return _made(method_kind(choice.name), choice)[1]
+    def __init__(self, choice: MethodChoice) -> None:
+        self.choice = choice
+
+    @property
+    def known(self) -> bool:
+        """Whether there is a method of this name."""
+        return self.choice.name in METHODS or self.choice.name == AUTO
+
+    @cached_property
+    def _built(self) -> tuple[Method | None, list[Problem]]:
+        if self.known:
+            return _build(method_kind(self.choice.name), self.choice)
+        hint = did_you_mean(self.choice.name, [*METHODS, AUTO])
+        return None, [Problem("method.name", f"there is no method '{self.choice.name}'", hint)]
+
+    @property
+    def method(self) -> Method | None:
+        """The method with its options; None if something is wrong with them."""
+        return self._built[0]
+
+    @property
+    def problems(self) -> list[Problem]:
+        """What is wrong with the name and the options. A method without options is not imported for it."""
+        return self._built[1] if self.choice.options() or not self.known else []
+
+    def build(self) -> Method:
+        """Return the method with its options, or raise PolicyError."""
+        method, problems = self._built
+        if method is None:
+            raise PolicyError(problems)
+        return method
 
 
-def steering_problems(choice: MethodChoice, measure: str) -> list[Problem]:
+def steering_problems(named: NamedMethod, measure: str) -> list[Problem]:
     """Return a problem if a measure cannot steer a method, with the measures that can. Methods that optimize nothing
     accept the default measure, so they are not imported for this check.
     """
-    if measure == Utility().measure or method_problems(choice):
+    if measure == Utility().measure:
         return []
-    method = _made(method_kind(choice.name), choice)[0]
+    method = named.method
     if method is None or MEASURES[measure].steers in method.steered_by:
         return []
     can = steering(method.steered_by)
-    message = f"'{measure}' cannot steer {choice.name}"
+    message = f"'{measure}' cannot steer {named.choice.name}"
     if not can:
         message += ", which optimizes no measure with these options"
         can = [Utility().measure]
@@ -64,9 +87,10 @@ def steering_problems(choice: MethodChoice, measure: str) -> list[Problem]:
     return [Problem("utility.measure", message, f"{hint}; every measure can be reported")]
 
 
-def not_uniform(choice: MethodChoice, utility: Utility, privacy: Privacy | None) -> list[Problem]:
+def not_uniform(named: NamedMethod, utility: Utility, privacy: Privacy | None) -> list[Problem]:
     """Return why a policy cannot have one set of labels per column, if it asks for it."""
-    if utility.levels is None or method_problems(choice) or choice.name == AUTO:
+    choice = named.choice
+    if utility.levels is None or named.problems or choice.name == AUTO:
         return []
     kind = METHODS[choice.name]
     if not kind.shows.classes or kind.can.presence_only:
@@ -93,21 +117,7 @@ def method_kind(name: str) -> type[Any]:
     return METHODS[name]
 
 
-def built(choice: MethodChoice) -> Method:
-    """Return the method with its options, or raise PolicyError."""
-    problems = method_problems(choice, complete=True)
-    if problems:
-        raise PolicyError(problems)
-    method: Method = _made(method_kind(choice.name), choice)[0]
-    return method
-
-
-def unless_broken(choice: MethodChoice) -> Method | None:
-    """Return the method with its options, or None if it cannot be built, or chooses among the others."""
-    return _made(METHODS[choice.name], choice)[0] if choice.name in METHODS else None
-
-
-def _made(method: Any, choice: MethodChoice) -> tuple[Any, list[Problem]]:
+def _build(method: Any, choice: MethodChoice) -> tuple[Method | None, list[Problem]]:
     types = option_types(method)
     found: list[Problem] = []
     checked: dict[str, Any] = {}

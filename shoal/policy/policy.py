@@ -31,7 +31,7 @@ from shoal.policy.column_plans import plan_columns, plan_release
 from shoal.policy.field_docs import describe_fields
 from shoal.policy.file_limits import problems_in_file
 from shoal.policy.keywords import tables_of
-from shoal.policy.method_options import built
+from shoal.policy.method_options import NamedMethod
 from shoal.policy.overrides import SETTINGS, changed, long_form
 from shoal.policy.perturb import perturbation
 from shoal.policy.privacy import Privacy
@@ -406,4 +406,4 @@ class Policy(BaseModel):
 
     def build_method(self) -> Method:
         """Return the method with its options."""
-        return built(self.method)
+        return NamedMethod(self.method).build()

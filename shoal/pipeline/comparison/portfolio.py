@@ -16,7 +16,7 @@ from shoal.methods.partitioning.windows import SETS
 from shoal.methods.relocating.relocation import TESTED, VARIANTS
 from shoal.policy import Policy
 from shoal.policy.adversaries import implied
-from shoal.policy.method_options import option_types, steering_problems
+from shoal.policy.method_options import NamedMethod, option_types, steering_problems
 from shoal.policy.sections import MethodChoice, Utility
 from shoal.support.wording import setting
 
@@ -115,7 +115,7 @@ def with_method(policy: Policy, method: str, options: Options) -> Policy:
     """
     raw = {**policy.to_dict(), "method": {"name": method, **options}}
     choice = MethodChoice.model_validate(raw["method"])
-    if steering_problems(choice, policy.utility.measure):
+    if steering_problems(NamedMethod(choice), policy.utility.measure):
         raw["utility"] = {**raw["utility"], "measure": Utility().measure}
     return Policy.from_dict(raw, policy.base)
 

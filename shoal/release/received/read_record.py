@@ -11,7 +11,7 @@ import numpy as np
 from shoal.coding.roles import REMOVED
 from shoal.errors import DataError, PolicyError
 from shoal.methods import Method
-from shoal.policy.method_options import built
+from shoal.policy.method_options import NamedMethod
 from shoal.policy.sections import MethodChoice
 from shoal.policy.toml import load_toml
 from shoal.support.arrays import IntVector
@@ -85,10 +85,9 @@ def recorded_section(record: Mapping[str, Any], name: str) -> dict[str, Any]:
 def recorded_method(record: Mapping[str, Any]) -> Method:
     """Return the method that made a release, with its options."""
     try:
-        method: Method = built(MethodChoice.model_validate(recorded_section(record, "method")))
+        return NamedMethod(MethodChoice.model_validate(recorded_section(record, "method"))).build()
     except (PolicyError, ValueError) as error:
         raise DataError(f"the method in the record is not known here: {error}") from None
-    return method
 
 
 def check_original(record: Mapping[str, Any], rows: int, digest: str | None) -> None:
