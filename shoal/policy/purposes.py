@@ -111,28 +111,42 @@ class AskedQuery(Part):
     @property
     def misspelled(self) -> list[str]:
         """What is wrong with its conditions, whatever the columns hold."""
-        found = []
-        for name, value in self.where.items():
-            one_of = value if isinstance(value, list) else [value]
-            if isinstance(value, Mapping):
-                ends = [value[end] for end in ("from", "to") if end in value]
-                numbers = all(isinstance(end, int | float) and not isinstance(end, bool) for end in ends)
-                if not ends or value.keys() - {"from", "to"}:
-                    found.append(f"{name}: must have from, to or both, not {shown(value)}")
-                elif not numbers and not all(isinstance(end, dt.date | dt.time) for end in ends):
-                    found.append(f"{name}: the ends of a range must be numbers or dates, not {ends}")
-                elif len(ends) == 2 and (type(ends[0]) is type(ends[1]) or numbers) and ends[0] > ends[1]:
-                    found.append(f"{name}: from {ends[0]} is above to {ends[1]}")
-            elif not one_of:
-                found.append(f"{name}: the list has no values")
-            elif any(isinstance(one, list | dict) for one in one_of):
-                found.append(f"{name}: must be a value, a list of values, or a range, not {shown(value)}")
-        return found
+        checked = {name: _misspelled(value) for name, value in self.where.items()}
+        return [f"{name}: {why}" for name, why in checked.items() if why]
 
     @property
     def columns(self) -> list[str]:
         """All columns that it names."""
         return [*self.where, *(name for name in (self.sum, self.mean) if name is not None)]
+
+
+def _misspelled(value: Any) -> str:
+    """Return what is wrong with a condition, whatever its column holds."""
+    if isinstance(value, Mapping):
+        return _misspelled_range(value)
+    one_of = value if isinstance(value, list) else [value]
+    if not one_of:
+        return "the list has no values"
+    if any(isinstance(one, list | dict) for one in one_of):
+        return f"must be a value, a list of values, or a range, not {shown(value)}"
+    return ""
+
+
+def _misspelled_range(value: Mapping[str, Any]) -> str:
+    """Return what is wrong with the ends of a range."""
+    ends = [value[end] for end in ("from", "to") if end in value]
+    numbers = all(_is_number(end) for end in ends)
+    if not ends or value.keys() - {"from", "to"}:
+        return f"must have from, to or both, not {shown(value)}"
+    if not numbers and not all(isinstance(end, dt.date | dt.time) for end in ends):
+        return f"the ends of a range must be numbers or dates, not {ends}"
+    if len(ends) == 2 and (type(ends[0]) is type(ends[1]) or numbers) and ends[0] > ends[1]:
+        return f"from {ends[0]} is above to {ends[1]}"
+    return ""
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 class WorkloadFile(Part):
@@ -273,32 +287,18 @@ def _inside(tree: Hierarchy, value: Any) -> tuple[BoolVector, str]:
     """Return which codes a condition takes, and what is wrong with it, if anything. No value of the data is named."""
     import polars as pl
 
-    from shoal.coding.hierarchy.distinct_values import numbers_of
-
     inside = np.zeros(tree.size, np.bool_)
     if isinstance(value, Mapping):
         if tree.positions is None:
             return inside, "a range needs numbers or dates, and the column holds texts: list the values"
-        dated = tree.leaves.dtype.is_temporal()
-        ends = []
-        for end, fallback in (("from", -np.inf), ("to", np.inf)):
-            at = value.get(end)
-            if at is not None and isinstance(at, dt.date | dt.time) != dated:
-                holds = "dates" if dated else "numbers"
-                return inside, f"the column holds {holds}, and {end} is {shown(str(at))}"
-            if at is not None and dated:
-                try:
-                    at = numbers_of(pl.Series([at]).cast(tree.leaves.dtype))[0]
-                except pl.exceptions.PolarsError:
-                    return inside, f"{end} is {at}, which cannot be compared with {tree.leaves.dtype} values"
-            try:
-                ends.append(fallback if at is None else float(at))
-            except OverflowError:
-                return inside, f"{end} is {shown(str(at))}, which is too large for a number"
-        return (tree.positions >= ends[0]) & (tree.positions <= ends[1]), ""
+        ends = {"from": -np.inf, "to": np.inf}
+        try:
+            ends |= {end: _position(tree, end, value[end]) for end in ends if value.get(end) is not None}
+        except ValueError as error:
+            return inside, str(error)
+        return (tree.positions >= ends["from"]) & (tree.positions <= ends["to"]), ""
     for one in value if isinstance(value, list) else [value]:
-        number = isinstance(one, int | float) and not isinstance(one, bool) and abs(one) <= sys.float_info.max
-        if number and tree.positions is not None:
+        if _is_number(one) and abs(one) <= sys.float_info.max and tree.positions is not None:
             inside |= tree.positions == one
             continue
         text = str(one).lower() if isinstance(one, bool) else str(one)
@@ -307,3 +307,20 @@ def _inside(tree: Hierarchy, value: Any) -> tuple[BoolVector, str]:
             return inside, f"{shown(one)} is not a value of the column, nor a node of its hierarchy"
         inside[low[0] : high[0] + 1] = True
     return inside, ""
+
+
+def _position(tree: Hierarchy, end: str, at: Any) -> float:
+    """Return where an end of a range is among the values of a column, or raise ValueError."""
+    import polars as pl
+
+    from shoal.coding.hierarchy.distinct_values import numbers_of
+
+    dated = tree.leaves.dtype.is_temporal()
+    if isinstance(at, dt.date | dt.time) != dated:
+        raise ValueError(f"the column holds {'dates' if dated else 'numbers'}, and {end} is {shown(str(at))}")
+    try:
+        return float(numbers_of(pl.Series([at]).cast(tree.leaves.dtype))[0] if dated else at)
+    except pl.exceptions.PolarsError:
+        raise ValueError(f"{end} is {at}, which cannot be compared with {tree.leaves.dtype} values") from None
+    except OverflowError:
+        raise ValueError(f"{end} is {shown(str(at))}, which is too large for a number") from None
