@@ -52,7 +52,6 @@ def audit(
     from shoal.pipeline.audit import audit as judge
     from shoal.policy.sources import inputs_of
     from shoal.release.received.read_record import read_record
-    from shoal.release.verdict import exit_code
 
     others = (*subject.inputs[1:], policy.path, *inputs_of(asked))
     check_codebooks(codebooks, subject.release, others, force=force)
@@ -67,5 +66,4 @@ def audit(
         say(json.dumps(report.summary(), indent=2))
     else:
         terminal.audit(report, subject.release)
-    if not report.holds:
-        raise click.exceptions.Exit(exit_code(report.holds))
+    terminal.exit_unless(report.holds)

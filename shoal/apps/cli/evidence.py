@@ -80,7 +80,6 @@ def evidence(
 
     from shoal.apps.cli import terminal
     from shoal.documents.evidence.pack import evidence as write
-    from shoal.release.verdict import exit_code, in_words
 
     with terminal.progress(quiet=as_json) as progress:
         made = write(
@@ -99,22 +98,18 @@ def evidence(
         }  # fmt: skip
         say(json.dumps(found, indent=2))
     else:
-        attacks = "withstands" if made.withstands else "does not withstand"
-        say(
-            f"wrote {made.folder}/ and {made.zip}{', signed' if made.signed else ''}: the release "
-            f"{in_words(made.holds)} and {attacks} the attacks that were tried"
-        )
+        outcome = terminal.describe_judged(made.holds, made.withstands)
+        say(f"wrote {made.folder}/ and {made.zip}{', signed' if made.signed else ''}: {outcome}")
         for note in made.notes:
             say(f"note: {note}")
         say(f"to check it: shoal evidence --check {made.folder}")
-    if not made.holds:
-        raise click.exceptions.Exit(exit_code(made.holds))
+    terminal.exit_unless(made.holds)
 
 
 def _check(pack: Path, as_json: bool, **given: Any) -> None:
     from shoal.apps.cli import terminal
     from shoal.documents.evidence.check_pack import check_evidence
-    from shoal.release.verdict import exit_code, in_words
+    from shoal.release.verdict import in_words
 
     with terminal.progress(quiet=as_json) as progress:
         found = check_evidence(pack, progress=progress, **given)
@@ -142,6 +137,5 @@ def _check(pack: Path, as_json: bool, **given: Any) -> None:
             say(f"audited again: the release {in_words(found.holds)}")
         for note in found.notes:
             say(f"note: {note}")
-    if not found.right:
-        unsure = not found.problems and found.holds is None
-        raise click.exceptions.Exit(exit_code(None if unsure else False))
+    unsure = not found.right and not found.problems and found.holds is None
+    terminal.exit_unless(None if unsure else found.right)

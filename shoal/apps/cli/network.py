@@ -139,7 +139,6 @@ def audit(folder: Path, policy: PolicyOptions, source: NetworkOptions, as_json: 
     """
     from shoal.apps.cli import terminal
     from shoal.network.judge_network import audit_network
-    from shoal.release.verdict import exit_code
 
     nodes, edges = source.find() or (None, None)
     asked = policy.read()
@@ -149,8 +148,7 @@ def audit(folder: Path, policy: PolicyOptions, source: NetworkOptions, as_json: 
         say(json.dumps(report.summary(), indent=2))
     else:
         _show(report, folder)
-    if not report.holds:
-        raise click.exceptions.Exit(exit_code(report.holds))
+    terminal.exit_unless(report.holds)
 
 
 @network.command()

@@ -69,7 +69,6 @@ def report(
     from shoal.documents.report.report import report as write
     from shoal.policy.sources import inputs_of
     from shoal.release.two_tables import second_path
-    from shoal.release.verdict import exit_code, in_words
 
     named = inputs_of(asked)
     others = (
@@ -115,13 +114,9 @@ def report(
         say(json.dumps(found, indent=2))
     else:
         wrote = " and ".join(str(target) for target, _ in outputs if target is not None)
-        attacks = "withstands" if made.withstands else "does not withstand"
-        say(
-            f"wrote {wrote}, the {made.edition} edition: the release {in_words(made.holds)} and {attacks} the attacks "
-            "that were tried"
-        )
-    if not made.holds:
-        raise click.exceptions.Exit(exit_code(made.holds))
+        outcome = terminal.describe_judged(made.holds, made.withstands)
+        say(f"wrote {wrote}, the {made.edition} edition: {outcome}")
+    terminal.exit_unless(made.holds)
 
 
 @click.command()

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from click.exceptions import Exit
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
@@ -18,13 +19,25 @@ from rich.segment import Segment
 from rich.table import Table
 
 from shoal.release.two_tables import second_path
-from shoal.release.verdict import in_words
+from shoal.release.verdict import exit_code, in_words
 from shoal.support.wording import counted, counted_parts, number, printable, visible
 
 if TYPE_CHECKING:
     from shoal.policy.suggestions import Suggestion
     from shoal.policy.suggestions.presets import Preset
     from shoal.release.results import Audit, Result
+
+
+def describe_judged(holds: bool | None, withstands: bool) -> str:
+    """Say what became of a release that was judged and attacked."""
+    attacks = "withstands" if withstands else "does not withstand"
+    return f"the release {in_words(holds)} and {attacks} the attacks that were tried"
+
+
+def exit_unless(holds: bool | None) -> None:
+    """End the command with the exit code of a release that does not hold what its policy asks for."""
+    if not holds:
+        raise Exit(exit_code(holds))
 
 
 class _Console(Console):
