@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from shoal.documents.pages.scatter import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, Axis, names_of, short
+from shoal.documents.pages.scatter import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, Axis, Box, names_of, short
 from shoal.pipeline.comparison import Comparison, Trial
 
 
@@ -81,27 +81,34 @@ def drawn(compared: Comparison, places: Sequence[int]) -> Drawing | None:
     boxes = names_of(labels, at, [id(trial) in best for _, trial in shown])
     points = []
     for number, (place, trial) in enumerate(shown):
-        x, y = at[number]
-        box = boxes.get(number)
-        left = x > WIDTH / 2 if box is None else box[2] <= x
-        text_x = (x - 10 if left else x + 10) if box is None else box[2] if left else box[0]
+        text_x, text_y, anchor = _label_at(*at[number], boxes.get(number))
         points.append(
             Point(
-                place=place, x=round(x, 1), y=round(y, 1), label=short(labels[number]),
-                words=_words(compared, trial, labels[number], value[place]), text_x=round(text_x, 1),
-                text_y=round(y + 4 if box is None else box[3] - 4, 1), anchor="end" if left else "start",
-                crowded=box is None, frontier=id(trial) in best, withstands=trial.withstands,
+                place=place, x=round(at[number][0], 1), y=round(at[number][1], 1), label=short(labels[number]),
+                words=_words(compared, trial, labels[number], value[place]), text_x=text_x, text_y=text_y,
+                anchor=anchor, crowded=number not in boxes, frontier=id(trial) in best, withstands=trial.withstands,
                 series=ks.index(trial.k),
             )
         )  # fmt: skip
-    corners = sorted((across.at(risk), up.at(loss)) for risk, loss in best.values())
-    steps = "".join(f"H{x:.1f}V{y:.1f}" for x, y in corners[1:])
     return Drawing(
         tuple(points),
         tuple((round(across.at(tick), 1), across.write(100 * tick)) for tick in across.ticks()),
         tuple((round(up.at(tick), 1), up.write(tick)) for tick in up.ticks()),
-        f"M{corners[0][0]:.1f} {corners[0][1]:.1f}{steps}" if corners else "",
+        _steps(sorted((across.at(risk), up.at(loss)) for risk, loss in best.values())),
     )
+
+
+def _label_at(x: float, y: float, box: Box | None) -> tuple[float, float, str]:
+    """Return where the label of a point begins or ends: in its box, or next to the point if there is no room."""
+    begin, _, end, floor = (x + 10, y, x - 10, y + 8) if box is None else box
+    left = x > WIDTH / 2 if box is None else end <= x
+    return round(end if left else begin, 1), round(floor - 4, 1), "end" if left else "start"
+
+
+def _steps(corners: list[tuple[float, float]]) -> str:
+    """Return steps through the corners, from the left to the right."""
+    path = [f"H{x:.1f}V{y:.1f}" for x, y in corners[1:]]
+    return "".join([f"M{corners[0][0]:.1f} {corners[0][1]:.1f}", *path]) if corners else ""
 
 
 def _words(compared: Comparison, trial: Trial, label: str, value: float) -> str:
