@@ -18,7 +18,7 @@ from shoal.io.sheet import Sheet
 from shoal.judging.case import Case
 from shoal.judging.linking.consistency import People
 from shoal.judging.linking.origins import RECEIVED, MadeHere, Proposed, Recorded
-from shoal.judging.linking.persons import find_persons
+from shoal.judging.linking.persons import RowIsPerson, find_persons
 from shoal.judging.models.requirements import Requirements
 from shoal.policy import Policy
 from shoal.release import Release
@@ -74,21 +74,34 @@ def _read_back(
     rendered: Rendered,
     digest: str | None = None,
 ) -> Case:
-    return Case(
+    return _with_policy(
+        policy,
+        requirements,
+        rendered.sheet,
         published=read_back(table, origin.release, rendered),
         table=table,
         origin=origin,
-        k=requirements.k,
-        persons=find_persons(requirements.people, pseudonym_numbers(rendered.sheet, policy.people)),
-        told_size=policy.population_size,
-        survey=weights_shown(rendered.sheet, policy.names(WEIGHT)),
-        policy=policy,
-        requirements=requirements,
-        sheet=rendered.sheet,
         second=rendered.second,
         notes=(),
         other_readings=NO_OTHERS,
         digest=digest,
+    )
+
+
+def _with_policy(policy: Policy, requirements: Requirements, sheet: Sheet, **known: Any) -> Case:
+    """Return a case with what the policy says about people and the population."""
+    weights = policy.names(WEIGHT)
+    return Case(
+        policy=policy,
+        requirements=requirements,
+        sheet=sheet,
+        k=requirements.k,
+        persons=find_persons(pseudonym_numbers(sheet, policy.people))
+        if requirements.people
+        else RowIsPerson(),
+        told_size=policy.population_size,
+        survey=weights_shown(sheet, weights) if weights else None,
+        **known,
     )
 
 
@@ -181,17 +194,13 @@ def read_rows(
     requirements = policy.requirements(found.published.sensitive)
     if table is None and policy.population_size is not None and not requirements.people:
         check_size(policy.population_size, found.published.rows)
-    return Case(
+    return _with_policy(
+        policy,
+        requirements,
+        found.rows,
         published=found.published,
         table=table,
         origin=RECEIVED if record is None else Recorded(record, recorded_owners(record)),
-        k=requirements.k,
-        persons=find_persons(requirements.people, pseudonym_numbers(found.rows, policy.people)),
-        told_size=policy.population_size,
-        survey=weights_shown(found.rows, policy.names(WEIGHT)),
-        policy=policy,
-        requirements=requirements,
-        sheet=found.rows,
         notes=found.notes,
         other_readings=found.other_readings,
         digest=digest,

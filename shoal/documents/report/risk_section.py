@@ -47,7 +47,7 @@ def risks_of(subject: Subject, tried: list[TriedAttack]) -> Risks:
     several = subject.table.person is not None
     own, crowds = raw.sizes[raw.class_of], raw.sizes
     if several:
-        persons = find_persons(True, subject.table.person if subject.persons.followed else None)
+        persons = find_persons(subject.table.person if subject.persons.followed else None)
         own_rows = np.arange(raw.rows, dtype=np.int32)
         crowds = Evidence(raw, subject.table, Traced(own_rows), persons=persons).sizes
         own = np.repeat(crowds, crowds)

@@ -127,7 +127,9 @@ def in_database(source: Any, table: str | None = None, query: str | None = None)
         if not scheme_of(source):
             refuse_other_form(source)
     else:
-        known = _of_sqlalchemy(source) or connected_to(source) is not None
+        known = not isinstance(source, os.PathLike) and (
+            _of_sqlalchemy(source) or connected_to(source) is not None
+        )
     if known:
         return DatabaseTable(source, table, query)
     if table is not None or query is not None:

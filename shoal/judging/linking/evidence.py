@@ -19,7 +19,7 @@ from shoal.judging.linking.fewest import fewest_people
 from shoal.judging.linking.followed import Followed, people_followed
 from shoal.judging.linking.origins import RECEIVED, Origin, Proposed, Traced
 from shoal.judging.linking.owners import Owners, contradicted, matched
-from shoal.judging.linking.persons import FollowedPersons, Persons, RowIsPerson, find_persons
+from shoal.judging.linking.persons import FollowedPersons, HiddenPersons, Persons, RowIsPerson
 from shoal.judging.linking.reidentification import Risk, assess, population_sizes
 from shoal.judging.linking.sampled import Sampled
 from shoal.release import Release
@@ -61,7 +61,7 @@ class Evidence(Brief):
     def of_release(cls, table: CodedTable, release: Release, k: int = 1) -> Evidence:
         """Render what a method proposes, and read the rows back as an outsider does."""
         rendered = render(table, release)
-        people = find_persons(table.owners is not None)
+        people = _persons_of(table)
         weights = None if table.survey_weights is None else table.survey_weights[rendered.owner]
         origin = Proposed(release, rendered.owner)
         return cls(read_back(table, release, rendered), table, origin, k, people, survey=weights)
@@ -77,7 +77,7 @@ class Evidence(Brief):
             raw,
             table,
             Traced(own),
-            persons=find_persons(table.owners is not None),
+            persons=_persons_of(table),
             told_size=told_size,
             survey=table.survey_weights,
         )
@@ -89,7 +89,7 @@ class Evidence(Brief):
         check_known("group", name, units)
         # The size of the population counts people, not groups of them.
         whose = replace(table, person=units[name].of, units=(), population_size=None)
-        found = Evidence(self.published, whose, self.origin, self.k, find_persons(self.persons.several))
+        found = Evidence(self.published, whose, self.origin, self.k, HiddenPersons())
         vars(found)["consistency"] = self.consistency  # It is about rows, so it is the same.
         return found
 
@@ -273,6 +273,10 @@ class Evidence(Brief):
     def risk(self) -> Risk:
         """All risks of re-identification, with the population if it is known."""
         return assess(self.published, self.table, population=self.population_sizes, sizes=self.sizes)
+
+
+def _persons_of(table: CodedTable) -> Persons:
+    return RowIsPerson() if table.owners is None else HiddenPersons()
 
 
 def people_by_value(published: Published, person: IntVector) -> list[LongVector]:

@@ -38,8 +38,6 @@ class FollowedPersons(Brief):
 Persons = RowIsPerson | HiddenPersons | FollowedPersons
 
 
-def find_persons(several: bool, pseudonym: IntVector | None = None) -> Persons:
-    """Return how rows belong to people, if guarantees count people with `several` rows or not."""
-    if pseudonym is not None:
-        return FollowedPersons(pseudonym)
-    return HiddenPersons() if several else RowIsPerson()
+def find_persons(pseudonym: IntVector | None = None) -> Persons:
+    """Return how rows belong to people who may have several, by the pseudonyms that the release shows, if any."""
+    return HiddenPersons() if pseudonym is None else FollowedPersons(pseudonym)
