@@ -135,8 +135,9 @@ def read_case(
         rows = None if own else read_release(source, second, policy, delimiter=delimiter)
     progress("encode", 0.1)
     with clock("encode"):
-        table = None if before is None else encode_whole(before, policy, population, earlier)
-        digest = None if before is None else before.digest
+        table, digest = None, None
+        if before is not None:
+            table, digest = encode_whole(before, policy, population, earlier), before.digest
         if rows is None and table is not None and source.domains not in ((), domain_sizes(table)):
             # A population that the release was not made with has further values, so its codes mean others here.
             rows = read_release(source.table, source.second, policy, delimiter=delimiter)

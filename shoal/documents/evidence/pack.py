@@ -34,7 +34,7 @@ from shoal.documents.evidence.manifest import (
 from shoal.documents.evidence.outlines import anonymization_report, attack_list, expert_determination
 from shoal.documents.evidence.pack_contents import folder_problems, plain_name, same_name
 from shoal.documents.evidence.signatures import check_signing, signed
-from shoal.documents.report.report import Report, study_release
+from shoal.documents.report.report import Report, Study, study_release
 from shoal.documents.report.report_parts import SignOff
 from shoal.errors import DataError, OutputError, PolicyError
 from shoal.io.formats import scheme_of
@@ -107,21 +107,14 @@ def evidence(
     io.check_apart(inputs, [(archive, "the archive"), (folder, "the pack")])
     sign_off = SignOff(owner=owner, purpose=purpose, recipient=recipient, date=date, signed_by=signed_by)
     told = read_record(record)
-    if second is None:
-        names = io.read(release, chosen.release_options(None)).columns
-        second = second_beside(release, names, chosen.names(SENSITIVE))
-    second = None if second is None else Path(second)
+    second = _second_table(release, second, chosen)
     study = study_release(
         release, chosen, original=original, record=record, second=second, suppressed_as=suppressed_as,
         comparison=comparison, sign_off=sign_off, progress=lambda stage, share: progress(stage, 0.9 * share),
     )  # fmt: skip
     private = study.report("private", lambda stage, share: progress(stage, 0.9 * share))
     notes, texts = publication_notes(told), {}
-    open_ = None
-    try:
-        open_ = study.report("public")
-    except PolicyError as error:
-        notes.append(f"not for publication: there is no public edition of the report: {error}")
+    open_ = _public_edition(study, notes)
     may = bool(private.holds) and not private.subject.seeded and open_ is not None
     public = PUBLIC if may else PRIVATE
     if open_ is not None:
@@ -137,7 +130,7 @@ def evidence(
     else:
         texts[f"{public}/card.md"] = card_markdown(_card(private, told, original))
     texts[f"{PRIVATE}/report.html"] = private.html
-    texts[f"{PRIVATE}/attacks.json"] = json.dumps(attack_list(private), indent=2, ensure_ascii=False) + "\n"
+    texts[f"{PRIVATE}/attacks.json"] = _json_text(attack_list(private))
     texts[f"{PRIVATE}/anonymization-report.md"] = anonymization_report(private, told, sign_off)
     texts[f"{PRIVATE}/expert-determination.md"] = expert_determination(private, told, sign_off)
     copies = {f"{public}/{table.name}": table for table in (release, second) if table is not None}
@@ -149,8 +142,8 @@ def evidence(
         if policy_text == told["policy"]:
             copies[f"{PRIVATE}/record.json"] = Path(record)
         else:
-            moved = {**told, "policy": policy_text}
-            texts[f"{PRIVATE}/record.json"] = json.dumps(moved, indent=2, ensure_ascii=False) + "\n"
+            texts[f"{PRIVATE}/record.json"] = _json_text({**told, "policy": policy_text})
+    contents = {name: content.encode() for name, content in texts.items()}
     manifest = {
         "about": "What this evidence pack contains, with the digest of every file. Shoal can check it.",
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -170,12 +163,11 @@ def evidence(
         ],
         "notes": notes,
         "files": {
-            **{name: entry(content.encode()) for name, content in texts.items()},
+            **{name: entry(content) for name, content in contents.items()},
             **{name: entry_of(path) for name, path in copies.items()},
         },
     }
     listed = manifest_text(manifest).encode()
-    contents = {name: content.encode() for name, content in texts.items()}
     contents[MANIFEST] = listed
     if sign is not None:
         contents[SIGNATURE] = signed(listed, Path(sign))
@@ -191,6 +183,27 @@ def evidence(
         signed=sign is not None,
         notes=tuple(notes),
     )
+
+
+def _second_table(release: Path, given: str | Path | None, policy: Policy) -> Path | None:
+    """Return the second table of a release: the given one, else the file next to it if that belongs to it."""
+    if given is None:
+        names = io.read(release, policy.release_options(None)).columns
+        given = second_beside(release, names, policy.names(SENSITIVE))
+    return None if given is None else Path(given)
+
+
+def _public_edition(study: Study, notes: list[str]) -> Report | None:
+    """Return the public edition of the report, or None and a note if the policy has none."""
+    try:
+        return study.report("public")
+    except PolicyError as error:
+        notes.append(f"not for publication: there is no public edition of the report: {error}")
+        return None
+
+
+def _json_text(value: Any) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
 
 
 def _check(
@@ -299,6 +312,7 @@ def _write(
     folder: Path, archive: Path, contents: Mapping[str, bytes], copies: Mapping[str, Path], *, force: bool
 ) -> None:
     made_here = not folder.exists()
+    subfolders = (folder / PUBLIC, folder / PRIVATE)
     stale = {} if made_here or not _is_pack(folder) else read_manifest(folder)["files"]
     try:
         for name in (PUBLIC, PRIVATE):
@@ -316,16 +330,17 @@ def _write(
                 box.copy(path, folder / name, private=not name.startswith(f"{PUBLIC}/"))
             box.write_bytes(archive, _zipped(contents, copies))
     except BaseException:
-        for name in (PUBLIC, PRIVATE, "."):
-            place = folder / name
-            if place.is_dir() and not any(place.iterdir()) and (name != "." or made_here):
-                place.rmdir()
+        _remove_empty(*subfolders, *([folder] if made_here else []))
         raise
     for name in {*stale, SIGNATURE} - {*contents, *copies}:
         (folder / name).unlink(missing_ok=True)
-    for place in (folder / PUBLIC, folder / PRIVATE):
-        if place.is_dir() and not any(place.iterdir()):
-            place.rmdir()
+    _remove_empty(*subfolders)
+
+
+def _remove_empty(*folders: Path) -> None:
+    for folder in folders:
+        if folder.is_dir() and not any(folder.iterdir()):
+            folder.rmdir()
 
 
 def _zipped(contents: Mapping[str, bytes], copies: Mapping[str, Path]) -> bytes:
