@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from shoal.engines.spark import SPARK, is_spark_frame
+from shoal.engines import engine_of
 from shoal.judging.case import Case
 from shoal.judging.identifier_columns import check_identifiers
 from shoal.judging.measures.evaluate import unmeasured
 from shoal.judging.models.feasibility import had_by_all
-from shoal.judging.read_case import read_case
 from shoal.policy import Policy
 from shoal.policy.sources import apart
 from shoal.release.results import Audit, Clock
@@ -42,21 +41,7 @@ def audit(
     clock = Clock()
     population, keywords = apart(population, keywords)
     chosen = Policy.given(policy, keywords)
-    if chosen.engine.name == SPARK or is_spark_frame(source):
-        from shoal.engines.spark.audit_release import audit_on_spark
-
-        return audit_on_spark(
-            source,
-            chosen,
-            original=original,
-            second=second,
-            population=population,
-            suppressed_as=suppressed_as,
-            record=record,
-            measures=measures,
-            progress=progress,
-        )
-    case = read_case(
+    case = engine_of(chosen, source).read_release(
         source,
         chosen,
         original=original,

@@ -23,16 +23,16 @@ from shoal.release.results import Clock, Result
 def describe_result(
     made: Made,
     policy: Policy,
-    table: Any,
-    second: Any,
+    tables: tuple[Any, Any],
     seed: int | None,
     clock: Clock,
     told: Sequence[str] = (),
 ) -> Result:
     """Return a verified release with everything that is said about it: notes, record, card, codebook.
 
-    `table` and `second` are what was published, `told` what the run has to say besides.
+    `tables` are the release as it was published and its second table, `told` what the run has to say besides.
     """
+    table, second = tables
     notes = [*([] if seed is None else [NOT_FOR_PUBLICATION]), *told]
     notes += [made.unserved] if made.unserved else []
     case, release = made.case, made.case.origin.release

@@ -1,49 +1,36 @@
 """The steps from a table to a verified release. Each verb takes those that it needs:
 
-plan = Plan.of(policy)                       # method and requirements, resolved and checked
-plan = plan.on(table)                        # in the order of the table's columns
-release = propose(plan, table, run)          # the method inside its wrappers, see `shoal.methods.wrappers`
-shown = publish(plan, table, release, ..)    # render, shuffle, write, read back
-case = plan.judge(table, release, shown)     # verdicts, measures, attacks
-describe_result(made, ..)                    # notes, record, card, codebook; see `shoal.pipeline.describe_result`
+plan = engine.plan()                            # method and requirements, resolved and checked
+table = engine.encode(plan)                     # the source in codes
+release = engine.propose(plan, table)           # the method inside its wrappers, see `shoal.methods.wrappers`
+shown = engine.publish(plan, table, release)    # render, shuffle, write, read back
+case = engine.judge(plan, table, release, shown)  # verdicts, measures, attacks
+describe_result(made, ..)                       # notes, record, card, codebook; see `shoal.pipeline.describe_result`
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
-from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING
 
-import polars as pl
-
-from shoal import io
 from shoal.coding import CodedTable
-from shoal.coding.column_plan import bound_names
 from shoal.errors import LimitError
 from shoal.io import Frame
-from shoal.io.sheet import Sheet
 from shoal.judging.case import Case
 from shoal.judging.models.feasibility import left_out
 from shoal.judging.models.requirements import Requirements
 from shoal.methods.wrappers import propose_release
 from shoal.pipeline.comparison.auto import with_choice
-from shoal.pipeline.destinations import Destination
 from shoal.pipeline.plan import Plan
 from shoal.release import Release
-from shoal.release.perturbed_columns import check_perturbed, perturbed
 from shoal.release.pseudonyms import Pseudonyms
-from shoal.release.received.read_earlier import encode_whole
-from shoal.release.render import Rendered, render, shuffled
 from shoal.release.results import Clock
 from shoal.release.verdict import refuse_violations
-from shoal.support.arrays import IntVector
 from shoal.support.brief import Brief
-from shoal.support.machine.threads import Ahead
 from shoal.support.run import Run
 
-KERNELS = "shoal.kernels.preparing"
-"""What imports numba."""
+if TYPE_CHECKING:
+    from shoal.engines.engine import Engine
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -59,36 +46,32 @@ class Made(Brief):
     """The blocks that generalization limits leave without a release, in words."""
 
 
-def make_release(
-    plan: Plan, source: Any, population: Any, destination: Destination, run: Run, clock: Clock
-) -> Made:
-    """Make a release of a table, publish and verify it, and measure it."""
-    policy = plan.policy
-    Ahead(partial(import_module, KERNELS))  # the method needs them only after the table was read
+def make_release(engine: Engine, plan: Plan) -> Made:
+    """Make a release of a table on an engine, publish and verify it, and measure it."""
+    run, clock = engine.run, engine.clock
     run.progress("read", 0.0)
     with clock("read"):
-        frame = io.read(policy.source(source), policy.read_options())
+        engine.read()
     run.progress("encode", 0.1)
     with clock("encode"):
-        table = encode_whole(frame, policy, population)
-        check_perturbed(table, policy.perturbed)
-        destination.check(table, policy, exact=plan.method.shows.exact)
+        table = engine.encode(plan)
     plan = plan.on(table)
-    release = propose(plan, table, run, clock)
+    release = engine.propose(plan, table)
     run.progress("write", 0.8)
     with clock("write"):
-        tokens = Pseudonyms() if policy.pseudonyms else None
-        shown = publish(plan, frame, table, release, tokens, destination, run)
+        shown = engine.publish(plan, table, release)
     run.progress("verify", 0.85)
     with clock("verify"):
-        case = plan.judge(table, release, shown)
+        case = engine.judge(plan, table, release, shown)
         failing = case.failing
     refuse_violations(failing)
-    unserved = left_out(table, plan.requirements.in_table(table)) if plan.method.heeds_limits else ""
+    unserved = ""
+    if plan.method.heeds_limits:
+        unserved = left_out(case.original, plan.requirements.in_table(case.original))
     run.progress("measure", 0.9)
     with clock("measure"):
         _ = case.measures, case.losses
-    return Made(case, frame, tokens, unserved)
+    return Made(case, engine.frame, engine.pseudonyms, unserved)
 
 
 def propose(plan: Plan, table: CodedTable, run: Run, clock: Clock | None = None) -> Release:
@@ -120,31 +103,3 @@ def _check_alike(table: CodedTable, requirements: Requirements, release: Release
             f"some classes satisfy {asked}, but they read like others, and together with these they do not: people "
             "with rows in both count once"
         )
-
-
-def publish(
-    plan: Plan,
-    frame: Frame,
-    table: CodedTable,
-    release: Release,
-    tokens: Pseudonyms | None,
-    destination: Destination,
-    run: Run,
-) -> Rendered:
-    """Render what each row shows, shuffle the rows, publish them, and return them as their readers see them."""
-    random = run.random.spawn(1)[0]  # whatever the search has drawn
-    changed = perturbed(table, release, plan.policy.perturbed, random, frame.as_shown)
-    rendered = shuffled(render(table, release, tokens, changed), random)
-    typed = partial(_typed, frame, table, rendered.owner)
-    seen = destination.publish(rendered.sheet.with_values(typed), frame)
-    second = rendered.second
-    if second is not None:
-        second = destination.publish(Sheet.of(second).with_values(typed), frame, second=True).whole()
-    return Rendered(seen, rendered.owner, rendered.bucket, second)
-
-
-def _typed(frame: Frame, table: CodedTable, owner: IntVector, values: pl.Series) -> pl.Series:
-    """Return what a column shows in the type that it has in the release; tokens are no values."""
-    ends = {end: own.name for own in table.attributes if own.bounds for end in bound_names(own.name)}
-    is_token = table.named is not None and values.name in table.named.columns
-    return values if is_token else frame.as_shown(values, ends.get(values.name, values.name), owner)

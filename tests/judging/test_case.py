@@ -20,7 +20,7 @@ PARTS = {
     "consistency": "shoal.judging.linking.evidence.consistency",
     "risk": "shoal.judging.linking.evidence.assess",
     "blocks": "shoal.coding.table.CodedTable._grouped_blocks",
-    "render": "shoal.pipeline.steps.render",
+    "render": "shoal.engines.local.render",
     "render again": "shoal.judging.read_case.render",
     "read": "shoal.release.received.cell_reader.read_published",
     "read back": "shoal.judging.read_case.read_back",

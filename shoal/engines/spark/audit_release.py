@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,48 +11,42 @@ from shoal.coding.roles import DROP
 from shoal.engines.spark import is_spark_frame
 from shoal.engines.spark.driver_tables import ClusterCase, Counted, no_rows
 from shoal.engines.spark.encode_columns import coded, coded_column, lone_rows
-from shoal.engines.spark.make_release import ROWS_PER_FILE
 from shoal.engines.spark.session import cancelled_with, check_workers, session_for, session_of, translated
 from shoal.engines.spark.spark_sources import Source, read
 from shoal.engines.spark.unsupported import LOCAL, judging_problems
 from shoal.engines.spark.verify_release import Reading, verified
 from shoal.errors import DataError, PolicyError, Problem
 from shoal.io.sheet import Sheet
-from shoal.judging.identifier_columns import check_identifiers
-from shoal.judging.measures.evaluate import unmeasured
 from shoal.policy import Policy
 from shoal.release.bounds import bounds_among
 from shoal.release.received.cell_reader import attribute_of, has_domain, without_domains
 from shoal.release.received.read_buckets import NO_OTHERS
 from shoal.release.render import bucket_name
-from shoal.release.results import Audit, Clock
+from shoal.release.results import Clock
 from shoal.support.run import Progress
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def audit_on_spark(
+def read_release(
     source: Any,
     policy: Policy,
     *,
-    original: Any = None,
-    second: Any = None,
-    population: Any = None,
-    suppressed_as: str | None = None,
-    record: Any = None,
-    measures: Sequence[str] = (),
+    original: Any,
+    clock: Clock,
     progress: Progress,
-) -> Audit:
-    """Judge a release that Spark reads; with the original, its losses too. Whether it is true of the original is not
-    judged, because that takes a matching of all rows."""
+    suppressed_as: str | None,
+    **given: Any,
+) -> ClusterCase:
+    """Return the case of a release that Spark reads, and of its original, if it is `given`. Whether the release is true
+    of it is not judged, because that takes a matching of all rows."""
     problems = judging_problems(policy)
-    for name, given in (("second", second), ("population", population), ("record", record)):
-        if given is not None:
+    for name, other in given.items():
+        if other is not None:
             problems.append(Problem(name, "is compared row by row, which Spark does not do", LOCAL))
     if problems:
         raise PolicyError(problems)
-    clock = Clock()
     progress("start", 0.0)
     with clock("start"):
         frames = [one for one in (source, original) if is_spark_frame(one)]
@@ -66,7 +59,7 @@ def audit_on_spark(
                 None if original is None else read(session, policy.source(original), policy.read_options())
             )
             likely = None if before is None else before.options.delimiter
-            given = read(session, source, policy.release_options(likely))
+            release = read(session, source, policy.release_options(likely))
         progress("encode", 0.1)
         with clock("encode"):
             whole = None if before is None else coded(session, before, policy.plans(before.columns))
@@ -74,37 +67,12 @@ def audit_on_spark(
             lone = float("nan") if whole is None else lone_rows(whole.frame) / max(whole.table.rows, 1)
         progress("verify", 0.4)
         with clock("verify"):
-            case, notes = _case(session, given, policy, table, suppressed_as)
-            case = replace(case, unique_before=lone)
-            verdicts = (*case.verdicts, *check_identifiers(case))
-    progress("measure", 0.9)
-    with clock("measure"):
-        found = case.measured(measures)
-    missing = unmeasured(case)
-    unknown = [
-        f"not measured: {', '.join(name for name in missing if missing[name] == reason)} ({reason})"
-        for reason in dict.fromkeys(missing.values())
-    ]
-    if table is not None:
-        notes.append(
-            "not judged on Spark: whether the release is truthful; the local engine compares all rows"
-        )
-    published = case.published
-    return Audit(
-        rows=published.rows + published.suppressed,
-        suppressed=case.suppressed,
-        classes=published.told_classes,
-        verdicts=verdicts,
-        measures=found,
-        losses=case.losses,
-        seconds=clock.seconds,
-        notes=(*notes, *unknown),
-    )
+            return replace(_case(session, release, policy, table, suppressed_as), unique_before=lone)
 
 
 def _case(
     session: SparkSession, given: Source, policy: Policy, table: Counted | None, suppressed_as: str | None
-) -> tuple[ClusterCase, list[str]]:
+) -> ClusterCase:
     from pyspark.sql import functions as F
 
     columns = given.columns
@@ -143,8 +111,7 @@ def _case(
     bounds = {name: pair for name, pair in bounds.items() if any(pair)}
     requirements = policy.requirements(sensitive)
     reading = Reading(tuple(columns), attributes, sensitive, totals, requirements.judged, bounds)
-    parts = max(1, -(-rows // ROWS_PER_FILE), min(8, session.sparkContext.defaultParallelism))
-    found = verified(session, frame, reading, requirements, whole, parts)
+    found = verified(session, frame, reading, requirements, whole, rows)
     known = [table is not None or has_domain(plan) for plan in quasi]
     if not all(known):
         found = replace(found, published=without_domains(found.published, known, rows))
@@ -152,18 +119,17 @@ def _case(
         notes.append(
             f"cells of {', '.join(found.unknown)} are not in the policy's hierarchies: losses are not known"
         )
-    case = ClusterCase(
+    return ClusterCase(
         published=found.published,
         table=table,
         k=requirements.k,
         policy=policy,
         requirements=requirements,
         sheet=Sheet.of(no_rows(columns)),
-        notes=(),
+        notes=tuple(notes),
         other_readings=NO_OTHERS,
         judged=found.verdicts,
     )
-    return case, notes
 
 
 def _attributes(

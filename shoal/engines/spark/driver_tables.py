@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,6 +15,7 @@ from shoal.coding.groups import Groups, Histograms
 from shoal.judging.case import Case
 from shoal.judging.linking.reidentification import Risk, assess
 from shoal.judging.models.model import Model
+from shoal.judging.truthfulness import Truthfulness
 from shoal.release.published import Published
 from shoal.release.verdict import Verdict
 from shoal.support.arrays import IntMatrix, IntVector, LongVector
@@ -119,6 +121,17 @@ class Tallied(Published):
         return self.shown if self.readable else None
 
 
+class NotCompared(Truthfulness):
+    """Whether the release is true of its original is not known, because that takes a matching of all rows."""
+
+    truth = None
+
+    def notes(self) -> Iterator[str]:
+        """Say so, if there is an original."""
+        if self.case.table is not None:
+            yield "not judged on Spark: whether the release is truthful; the local engine compares all rows"
+
+
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class ClusterCase(Case):
     """A release that tasks have judged, class by class: verdicts come from them, figures from their sums."""
@@ -134,6 +147,16 @@ class ClusterCase(Case):
         if rows is None:
             return None
         return pl.Series(list(rows), dtype=pl.String), np.array(list(rows.values()), np.int64)
+
+    @cached_property
+    def truthfulness(self) -> Truthfulness:
+        """The comparison with the original, which is not made."""
+        return NotCompared(self)
+
+    @cached_property
+    def following(self) -> tuple[str, ...]:
+        """Nothing: the driver sees no pseudonyms."""
+        return ()
 
     def _verdict(self, model: Model) -> Verdict:
         found = self.judged.get(self.requirements.judged.index(model))

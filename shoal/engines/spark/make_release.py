@@ -1,18 +1,20 @@
-"""From a table and a policy to a verified release, on Spark."""
+"""`Spark`: the engine for tables that a cluster holds."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields, replace
-from functools import partial
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
+from shoal.coding import CodedTable
 from shoal.coding.column_plan import bound_names
 from shoal.coding.columns import Columns
+from shoal.engines.engine import Engine
 from shoal.engines.spark import is_spark_frame
 from shoal.engines.spark.catalog_tables import Table
 from shoal.engines.spark.count_boxes import block_keys, cut_into_boxes, limited_columns
@@ -25,14 +27,14 @@ from shoal.engines.spark.render_rows import Shown, checked_rows, rendered, shuff
 from shoal.engines.spark.session import cancelled_with, check_workers, session_for, session_of, translated
 from shoal.engines.spark.spark_sources import Source, read
 from shoal.engines.spark.tasks import codes_of
-from shoal.engines.spark.unsupported import check_possible
+from shoal.engines.spark.unsupported import check_possible, refuse_population
 from shoal.engines.spark.verify_release import Reading, verified
 from shoal.errors import DataError, EngineError, LimitError, OutputError
-from shoal.io import Frame
+from shoal.io import Frame, Outbox
 from shoal.io.sheet import Sheet
+from shoal.judging.case import Case
 from shoal.judging.linking.origins import MadeHere
 from shoal.judging.measures import MEASURES, CellMeasure
-from shoal.judging.models.feasibility import left_out
 from shoal.methods.full_domain.lattice import MOST_MAPPINGS, mappings_of
 from shoal.methods.full_domain.mapping_judge import SearchesMappings
 from shoal.methods.method import BoxCuts
@@ -40,10 +42,7 @@ from shoal.pipeline.plan import Plan
 from shoal.policy import Policy
 from shoal.release import Release
 from shoal.release.received.read_buckets import NO_OTHERS
-from shoal.release.results import Clock
-from shoal.release.verdict import refuse_violations
-from shoal.support.brief import Brief
-from shoal.support.run import Run
+from shoal.support.wording import either
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -58,90 +57,248 @@ LEAST_ROWS = 100_000
 """A file with fewer rows is not worth a task."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Made(Brief):
-    """A verified release."""
+@dataclass(eq=False, repr=False)
+class Spark(Engine):
+    """A cluster has the rows, and the driver knows counts. A folder gets its name when the run ends well, and is gone
+    otherwise, and so does a table of the catalog; without an output, the release is a frame of Spark."""
 
-    case: ClusterCase
-    frame: Frame
-    """The source, as the rest of Shoal knows sources: without its rows."""
-    table: DataFrame
-    """The published rows."""
-    unserved: str
-    notes: tuple[str, ...] = ()
-    """What was found where the release goes."""
-    appeared: Callable[[], DataFrame] | None = None
-    """Reads the rows from where they are once the block has ended; None if they have no place."""
+    session: SparkSession = field(init=False)
+    coded: Coded = field(init=False)
+    table: Counted = field(init=False)
+    """What the driver knows of the source."""
+    lone: int = field(init=False, default=0)
+    """Rows that are alone with their quasi-identifiers in the source."""
+    shown: Shown = field(init=False)
+    _held: contextlib.ExitStack = field(init=False)
+    _folder: Folder | Table | None = field(init=False, default=None)
+    _place: str | None = field(init=False, default=None)
+    """The temporary name of the release; None before it was written."""
+    _given: Source = field(init=False)
+    _ranged: DataFrame = field(init=False)
+    """The rows that will be published, with their ranges."""
+    _back: DataFrame = field(init=False)
+    """The published rows, as they were read back."""
 
+    def plan(self) -> Plan:
+        """Resolve the policy. Raises PolicyError with everything in it that Spark cannot do."""
+        refuse_population(self.population)
+        return Plan(self.policy, check_possible(self.policy), self.policy.requirements())
 
-@contextlib.contextmanager
-def made(
-    source: Any,
-    policy: Policy,
-    output: Any,
-    run: Run,
-    clock: Clock,
-    *,
-    force: bool = False,
-) -> Iterator[Made]:
-    """Make a release, verify it, and yield it. A folder `output` gets its name when the block ends well, and is gone
-    otherwise, and so does a table of the catalog; without it, the release is a frame of Spark."""
-    plan = Plan(policy, check_possible(policy), policy.requirements())
-    run.progress("start", 0.0)
-    with clock("start"):
-        session = session_of(source) if is_spark_frame(source) else session_for(policy.engine)
-        check_workers(session)
-    with contextlib.ExitStack() as held, cancelled_with(session):
-        folder = None if output is None else place_of(session, output, force=force)
-        run.progress("read", 0.02)
-        with clock("read"):
-            given = read(session, policy.source(source), policy.read_options())
-            if folder is not None:
-                folder.check_apart(policy.source(source), given.frame)
-        run.progress("encode", 0.05)
-        with clock("encode"):
-            table = coded(session, given, policy.plans(given.columns))
-            table = replace(table, frame=_kept(held, table.frame))
-            table = _with_blocks(session, table)
-        work = _Work(session, table, plan.on(table.table), run, clock)
-        release, ranged = work.proposed(held)
-        parts = _files(session, work.shown.rows)
-        run.progress("write", 0.8)
+    def check_outputs(self, places: Sequence[Any], codebooks: Sequence[Path], keys: Path | None) -> None:
+        """Refuse codebooks, which need the rows. `opened` checks the places: they need a session."""
+        if codebooks:
+            raise OutputError(
+                f"{codebooks[0]}: Spark writes no codebook; make it afterwards from the folder of the release, with "
+                + either(command="`shoal audit FOLDER --codebook FILE`", python="`shoal.codebook`")
+            )
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """What was found where the release goes."""
+        return () if self._folder is None else self._folder.notes
+
+    @contextlib.contextmanager
+    def opened(self) -> Iterator[None]:
+        """Find or start a session. The papers appear when the block ends well, and then the release."""
+        self.progress("start", 0.0)
+        with self.clock("start"):
+            source = self.source
+            self.session = session_of(source) if is_spark_frame(source) else session_for(self.policy.engine)
+            check_workers(self.session)
+        with contextlib.ExitStack() as self._held, cancelled_with(self.session):
+            if self.output is not None:
+                self._folder = place_of(self.session, self.output, force=self.force)
+            with Outbox(force=self.force) as self.papers:
+                yield
+            if self._folder is not None and self._place is not None:
+                self._folder.appear(self._place)
+                self._back = self._folder.read(self._folder.place, self.table.shown_columns)
+
+    def read(self) -> None:
+        """Find out how the source is read, and that the release would not replace it."""
+        source = self.policy.source(self.source)
+        self._given = read(self.session, source, self.policy.read_options())
+        if self._folder is not None:
+            self._folder.check_apart(source, self._given.frame)
+
+    def encode(self, plan: Plan) -> Counted:
+        """Code the source where it is, and return what the driver knows of it."""
+        found = coded(self.session, self._given, self.policy.plans(self._given.columns))
+        found = replace(found, frame=_kept(self._held, found.frame))
+        self.coded = _with_blocks(self.session, found)
+        self.table = self.coded.table
+        types, query = found.types, pl.LazyFrame(schema=found.types)
+        self.frame = Frame("spark", types, self.table.rows, self._given.options, None, None, query)
+        return self.table
+
+    def propose(self, plan: Plan, table: CodedTable) -> Release:
+        """Let the method decide what each row shows; return its levels and facts."""
+        by_mapping = plan.method.can.search_mappings
+        if by_mapping:
+            self._bring_combinations(plan)
+        plan.check_feasible(self.table, self.run)
+        self.progress("anonymize", 0.2)
+        with plan.advising(self.table), self.clock("anonymize"):
+            release, rows = self._by_mapping(plan) if by_mapping else self._by_parts(plan)
+        self._ranged = rows
+        checked_rows(self.shown, plan.requirements.suppressible(self.table.rows), self.table.rows)
+        self.lone += self.shown.lone
+        return release
+
+    def publish(self, plan: Plan, table: CodedTable, release: Release) -> DataFrame:
+        """Render the rows, shuffle them, write them under a temporary name, and return them as they are read back."""
+        folder = self._folder
         as_text = folder is not None and folder.is_text
         if isinstance(folder, Folder) and as_text:
-            folder.delimiter = folder.kind().delimiter(given.options)
-        with clock("write"):
-            rows = rendered(session, ranged, table, work.shown, release.levels, as_text=as_text)
-            rows = shuffled(rows, parts, run.random)
-            columns = table.table.shown_columns
-            if folder is None:
-                with translated("making the release"):
-                    back = rows.localCheckpoint(eager=True)
-                place = None
-            else:
-                place = held.enter_context(folder.draft())
-                back = _written(folder, rows, columns, place)
-        run.progress("verify", 0.85)
-        with clock("verify"):
-            case = work.judged(back, columns, release)
-        refuse_violations(case.failing)
-        unserved = left_out(work.table, case.requirements) if plan.method.heeds_limits else ""
-        run.progress("measure", 0.95)
-        with clock("measure"):
-            _ = case.measures, case.losses
-        if folder is None or place is None:
-            yield Made(case, _frame(given, table), back.toDF(*columns), unserved)
-            return
-        final = partial(folder.read, folder.place, columns)
-        yield Made(
-            case,
-            _frame(given, table),
-            back.toDF(*columns),
-            unserved,
-            tuple(folder.notes),
-            lambda: final().toDF(*columns),
+            folder.delimiter = folder.kind().delimiter(self._given.options)
+        rows = rendered(self.session, self._ranged, self.coded, self.shown, release.levels, as_text=as_text)
+        rows = shuffled(rows, _files(self.session, self.shown.rows), self.run.random)
+        if folder is None:
+            with translated("making the release"):
+                self._back = rows.localCheckpoint(eager=True)
+        else:
+            self._place = self._held.enter_context(folder.draft())
+            self._back = _written(folder, rows, table.shown_columns, self._place)
+        return self._back
+
+    def tables(self, case: Case) -> tuple[DataFrame, None]:
+        """Return the published rows as a frame: read from where they are in the end, once they are there."""
+        return self._back.toDF(*self.table.shown_columns), None
+
+    @classmethod
+    def read_release(cls, source: Any, policy: Policy, **given: Any) -> Case:
+        """Return the case of a release that Spark reads."""
+        from shoal.engines.spark.audit_release import read_release
+
+        return read_release(source, policy, **given)
+
+    def judge(self, plan: Plan, table: CodedTable, release: Release, shown: DataFrame) -> ClusterCase:
+        """Verify the rows as they were read back, and return the case with its figures."""
+        own = self.coded.table
+        bounds = {a.name: bound_names(a.name) for a in own.attributes if a.bounds is not None}
+        reading = Reading(
+            own.shown_columns,
+            own.attributes,
+            own.sensitive,
+            own.sensitive_counts,
+            plan.requirements.judged,
+            bounds,
         )
-        folder.appear(place)
+        found = verified(self.session, shown, reading, plan.requirements, own.rows, self.shown.rows)
+        if found.published.rows != self.shown.rows:
+            raise EngineError(
+                f"{self.shown.rows:,} rows were to be published, but {found.published.rows:,} came back: Spark lost or "
+                "doubled rows, so nothing was published"
+            )
+        return ClusterCase(
+            published=found.published,
+            table=self.table,
+            k=plan.requirements.k,
+            policy=self.policy,
+            requirements=plan.requirements,
+            sheet=Sheet.of(no_rows(list(own.shown_columns))),
+            origin=MadeHere(release, owner=None),
+            notes=(),
+            other_readings=NO_OTHERS,
+            judged=found.verdicts,
+            unique_before=self.lone / max(own.rows, 1),
+        )
+
+    def _combinations(self, plan: Plan) -> DataFrame:
+        """Count how many rows have each combination of codes, with sensitive ones if models need them."""
+        needed = len(self.table.sensitive) if not plan.requirements.only_k else 0
+        names = [f"c{j}" for j in range(len(self.table.attributes))] + [f"s{s}" for s in range(needed)]
+        return self.coded.frame.groupBy(*names).count().withColumnRenamed("count", "many")
+
+    def _bring_combinations(self, plan: Plan) -> None:
+        """Bring the distinct combinations to the driver, if it can hold them."""
+        with translated("counting combinations"):
+            found = self._combinations(plan).limit(MOST_COMBINATIONS + 1).toArrow()
+        if found.num_rows > MOST_COMBINATIONS:
+            self.lone = lone_rows(self.coded.frame)
+            return
+        many = found.column("many").to_numpy().astype(np.int64)
+        secrets = codes_of(found, "s")
+        if not secrets.shape[1]:
+            secrets = np.zeros((len(many), len(self.table.sensitive)), np.int32)
+        own = self.table
+        self.table = Weighted(
+            **{one.name: getattr(own, one.name) for one in fields(Counted) if one.name not in _REPLACED},
+            quasi=Columns.of(own.attributes, np.asfortranarray(codes_of(found, "c")), own.value_counts),
+            secrets=Columns.of(own.sensitive, np.asfortranarray(secrets), own.sensitive_counts),
+            many=many,
+        )
+        self.lone = self.table.unique
+
+    def _by_mapping(self, plan: Plan) -> tuple[Release, DataFrame]:
+        assert isinstance(plan.method, SearchesMappings)
+        if isinstance(self.table, Weighted):
+            release = plan.method.anonymize(self.table, plan.requirements, self.run)
+            return release, self._summed(mapped(self.session, self.coded.frame, self.table, release))
+        if mappings_of(self.table) > MOST_MAPPINGS:
+            raise LimitError(
+                f"the table has {mappings_of(self.table):,} mappings and more than {MOST_COMBINATIONS:,} different "
+                f"combinations; over so many combinations, {plan.method.name} searches {MOST_MAPPINGS:,} mappings at "
+                "most",
+                "Use mondrian, hierarchies with fewer levels, or generalization limits",
+            )
+        frame = _kept(self._held, self._combinations(plan))
+        there = Combinations(self.session, frame, self.table, plan.requirements, MOST_COMBINATIONS)
+        release = plan.method.search(self.table, DistantJudge(self.table, plan.requirements, there), self.run)
+        shown = mapped(self.session, self.coded.frame, self.table, release)
+        if plan.requirements.suppressible(self.table.rows):
+            failing = there.failing(np.array(release.levels, np.int64))
+            shown = shown.join(failing, on=failing.columns, how="left_anti").select(*shown.columns)
+        return release, self._summed(shown)
+
+    def _summed(self, frame: DataFrame) -> DataFrame:
+        """Keep the rows that will be published, and sum them up."""
+        frame = _kept(self._held, frame)
+        self.shown = summed_up(self.session, frame, self.table)
+        return frame
+
+    def _by_parts(self, plan: Plan) -> tuple[Release, DataFrame]:
+        how = plan.method.divides
+        most = self.policy.engine.part_rows or (PART_ROWS if isinstance(how, str) else how.rows or PART_ROWS)
+        own = plan.method.box_cuts
+        frame, asked = self.coded.frame, plan.requirements
+        if not isinstance(MEASURES[asked.measure](), CellMeasure):
+            asked = replace(asked, measure=MEASURES.default)  # cuts lower the loss of cells
+        boxes = cut_into_boxes(self.session, frame, self.table, asked, own or BoxCuts(), most, self.run)
+        if boxes.closed and own is None:
+            self._check_alike(boxes.closed, boxes.sizes, most)
+        if boxes.closed:
+            self.lone += self._lone_in(boxes)
+        parts: list[Part] = [(box,) for box in boxes.open]
+        asked_of = plan.method, plan.requirements, self.run
+        done = self._summed(finished(self.session, frame, self.table, boxes, parts, *asked_of))
+        while self.shown.failed:
+            before = set(parts)
+            parts, new = joined(parts, self.shown.failed, boxes.sizes, most)
+            gone = [part[0] for part in before.difference(parts)]
+            more = finished(self.session, frame, self.table, boxes, new, *asked_of, closed=False)
+            done = done.filter(~done.part.isin(*gone)).unionAll(_kept(self._held, more))
+            self.shown = summed_up(self.session, done, self.table)
+        published = sum(boxes.sizes.values())
+        count = len(parts) + len(boxes.closed)
+        facts = {"parts": count, "rounds": boxes.rounds, "suppressed": self.table.rows - published}
+        ends = empty_codes(len(self.table.attributes))
+        return Release(np.empty(0, np.int32), ends, ends, facts=facts), done
+
+    def _check_alike(self, closed: Any, sizes: dict[int, int], most: int) -> None:
+        """Refuse a part that does not fit and holds different rows: only mondrian publishes such a box as it is."""
+        for box, (low, high) in closed.items():
+            if low != high:
+                raise LimitError(
+                    f"a part of {sizes[box]:,} rows cannot be cut, and a part may have {most:,}",
+                    f"set engine.part_rows to {sizes[box]:,} or more, if a task has the memory, or use mondrian",
+                )
+
+    def _lone_in(self, boxes: Any) -> int:
+        return lone_rows(in_boxes(self.session, self.coded.frame, boxes))
+
+
+_REPLACED = ("quasi", "secrets")
 
 
 def _files(session: SparkSession, rows: int) -> int:
@@ -220,172 +377,3 @@ def _with_blocks(session: SparkSession, table: Coded) -> Coded:
     )
     groups = with_codes.as_groups(sizes, histograms)
     return replace(table, table=replace(with_codes, block_groups=groups))
-
-
-class _Work:
-    """One run: what each step needs."""
-
-    def __init__(
-        self,
-        session: SparkSession,
-        coded: Coded,
-        plan: Plan,
-        run: Run,
-        clock: Clock,
-    ) -> None:
-        self.session, self.coded, self.plan, self.run, self.clock = session, coded, plan, run, clock
-        self.policy, self.method, self.requirements = plan.policy, plan.method, plan.requirements
-        self.table: Counted = coded.table
-        self.lone = 0
-        self.shown: Shown
-
-    def proposed(self, held: contextlib.ExitStack) -> tuple[Release, DataFrame]:
-        """Let the method decide what each row shows; return its levels and facts, and the rows with their ranges."""
-        by_mapping = self.method.can.search_mappings
-        if by_mapping:
-            self._bring_combinations()
-        self.plan.check_feasible(self.table, self.run)
-        self.run.progress("anonymize", 0.2)
-        with self.plan.advising(self.table), self.clock("anonymize"):
-            release, frame = self._by_mapping(held) if by_mapping else self._by_parts(held)
-        allowed = self.requirements.suppressible(self.table.rows)
-        checked_rows(self.shown, allowed, self.table.rows)
-        self.lone += self.shown.lone
-        return release, frame
-
-    def _combinations(self) -> DataFrame:
-        """Count how many rows have each combination of codes, with sensitive ones if models need them."""
-        needed = len(self.table.sensitive) if not self.requirements.only_k else 0
-        names = [f"c{j}" for j in range(len(self.table.attributes))] + [f"s{s}" for s in range(needed)]
-        return self.coded.frame.groupBy(*names).count().withColumnRenamed("count", "many")
-
-    def _bring_combinations(self) -> None:
-        """Bring the distinct combinations to the driver, if it can hold them."""
-        with translated("counting combinations"):
-            found = self._combinations().limit(MOST_COMBINATIONS + 1).toArrow()
-        if found.num_rows > MOST_COMBINATIONS:
-            self.lone = lone_rows(self.coded.frame)
-            return
-        many = found.column("many").to_numpy().astype(np.int64)
-        secrets = codes_of(found, "s")
-        if not secrets.shape[1]:
-            secrets = np.zeros((len(many), len(self.table.sensitive)), np.int32)
-        own = self.table
-        self.table = Weighted(
-            **{one.name: getattr(own, one.name) for one in fields(Counted) if one.name not in _REPLACED},
-            quasi=Columns.of(own.attributes, np.asfortranarray(codes_of(found, "c")), own.value_counts),
-            secrets=Columns.of(own.sensitive, np.asfortranarray(secrets), own.sensitive_counts),
-            many=many,
-        )
-        self.lone = self.table.unique
-
-    def _by_mapping(self, held: contextlib.ExitStack) -> tuple[Release, DataFrame]:
-        assert isinstance(self.method, SearchesMappings)
-        if isinstance(self.table, Weighted):
-            release = self.method.anonymize(self.table, self.requirements, self.run)
-            return release, self._summed(held, mapped(self.session, self.coded.frame, self.table, release))
-        if mappings_of(self.table) > MOST_MAPPINGS:
-            raise LimitError(
-                f"the table has {mappings_of(self.table):,} mappings and more than {MOST_COMBINATIONS:,} different "
-                f"combinations; over so many combinations, {self.method.name} searches {MOST_MAPPINGS:,} mappings at "
-                "most",
-                "Use mondrian, hierarchies with fewer levels, or generalization limits",
-            )
-        frame = _kept(held, self._combinations())
-        there = Combinations(self.session, frame, self.table, self.requirements, MOST_COMBINATIONS)
-        release = self.method.search(self.table, DistantJudge(self.table, self.requirements, there), self.run)
-        shown = mapped(self.session, self.coded.frame, self.table, release)
-        if self.requirements.suppressible(self.table.rows):
-            failing = there.failing(np.array(release.levels, np.int64))
-            shown = shown.join(failing, on=failing.columns, how="left_anti").select(*shown.columns)
-        return release, self._summed(held, shown)
-
-    def _summed(self, held: contextlib.ExitStack, frame: DataFrame) -> DataFrame:
-        """Keep the rows that will be published, and sum them up."""
-        frame = _kept(held, frame)
-        self.shown = summed_up(self.session, frame, self.table)
-        return frame
-
-    def _by_parts(self, held: contextlib.ExitStack) -> tuple[Release, DataFrame]:
-        how = self.method.divides
-        most = self.policy.engine.part_rows or (PART_ROWS if isinstance(how, str) else how.rows or PART_ROWS)
-        own = self.method.box_cuts
-        frame, asked = self.coded.frame, self.requirements
-        if not isinstance(MEASURES[asked.measure](), CellMeasure):
-            asked = replace(asked, measure=MEASURES.default)  # cuts lower the loss of cells
-        boxes = cut_into_boxes(self.session, frame, self.table, asked, own or BoxCuts(), most, self.run)
-        if boxes.closed and own is None:
-            self._check_alike(boxes.closed, boxes.sizes, most)
-        if boxes.closed:
-            self.lone += self._lone_in(boxes)
-        parts: list[Part] = [(box,) for box in boxes.open]
-        asked_of = self.method, self.requirements, self.run
-        done = self._summed(held, finished(self.session, frame, self.table, boxes, parts, *asked_of))
-        while self.shown.failed:
-            before = set(parts)
-            parts, new = joined(parts, self.shown.failed, boxes.sizes, most)
-            gone = [part[0] for part in before.difference(parts)]
-            more = finished(self.session, frame, self.table, boxes, new, *asked_of, closed=False)
-            done = done.filter(~done.part.isin(*gone)).unionAll(_kept(held, more))
-            self.shown = summed_up(self.session, done, self.table)
-        published = sum(boxes.sizes.values())
-        count = len(parts) + len(boxes.closed)
-        facts = {"parts": count, "rounds": boxes.rounds, "suppressed": self.table.rows - published}
-        ends = empty_codes(len(self.table.attributes))
-        return Release(np.empty(0, np.int32), ends, ends, facts=facts), done
-
-    def _check_alike(self, closed: Any, sizes: dict[int, int], most: int) -> None:
-        """Refuse a part that does not fit and holds different rows: only mondrian publishes such a box as it is."""
-        for box, (low, high) in closed.items():
-            if low != high:
-                raise LimitError(
-                    f"a part of {sizes[box]:,} rows cannot be cut, and a part may have {most:,}",
-                    f"set engine.part_rows to {sizes[box]:,} or more, if a task has the memory, or use mondrian",
-                )
-
-    def _lone_in(self, boxes: Any) -> int:
-        return lone_rows(in_boxes(self.session, self.coded.frame, boxes))
-
-    def judged(self, back: DataFrame, columns: tuple[str, ...], release: Release) -> ClusterCase:
-        """Verify the rows as they were read back, and return the case with its figures."""
-        table = self.coded.table
-        reading = Reading(
-            columns,
-            table.attributes,
-            table.sensitive,
-            table.sensitive_counts,
-            self.requirements.judged,
-            {a.name: bound_names(a.name) for a in table.attributes if a.bounds is not None},
-        )
-        parts = max(
-            1, -(-self.shown.rows // ROWS_PER_FILE), min(8, self.session.sparkContext.defaultParallelism)
-        )
-        found = verified(self.session, back, reading, self.requirements, table.rows, parts)
-        if found.published.rows != self.shown.rows:
-            raise EngineError(
-                f"{self.shown.rows:,} rows were to be published, but {found.published.rows:,} came back: Spark lost or "
-                "doubled rows, so nothing was published"
-            )
-        return ClusterCase(
-            published=found.published,
-            table=self.table,
-            k=self.requirements.k,
-            policy=self.policy,
-            requirements=self.requirements,
-            sheet=Sheet.of(no_rows(list(columns))),
-            origin=MadeHere(release, owner=None),
-            notes=(),
-            other_readings=NO_OTHERS,
-            judged=found.verdicts,
-            unique_before=self.lone / max(table.rows, 1),
-        )
-
-
-_REPLACED = ("quasi", "secrets")
-
-
-def _frame(source: Source, table: Coded) -> Frame:
-    """Return the source as the rest of Shoal knows sources, without its rows."""
-    return Frame(
-        "spark", table.types, table.table.rows, source.options, None, None, pl.LazyFrame(schema=table.types)
-    )

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.coding.roles import PERSON
-from shoal.errors import ARGUMENTS, OutputError, PolicyError, Problem
+from shoal.errors import ARGUMENTS, PolicyError, Problem
 from shoal.judging.models.model import GroupModel
-from shoal.support.wording import either
 
 if TYPE_CHECKING:
     from shoal.methods import Method
@@ -73,17 +70,6 @@ def refuse_population(given: Any) -> None:
     if given is not None:
         why = "who could be in the table is compared row by row, which Spark does not do"
         raise PolicyError([Problem("population", why, f"leave it out, or {LOCAL}")], where=ARGUMENTS)
-
-
-def refuse_papers(codebooks: Sequence[Path], keys: Path | None) -> None:
-    """Refuse documents that the driver cannot write without the rows."""
-    if codebooks:
-        raise OutputError(
-            f"{codebooks[0]}: Spark writes no codebook; make it afterwards from the folder of the release, with "
-            + either(command="`shoal audit FOLDER --codebook FILE`", python="`shoal.codebook`")
-        )
-    if keys is not None:
-        raise OutputError(f"{keys}: there are no keys, because Spark publishes no pseudonyms")
 
 
 def by_classes(kind: type[Method]) -> bool:

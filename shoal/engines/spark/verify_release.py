@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from shoal.judging.models.requirements import Requirements
 
 
+ROWS_PER_TASK = 2_000_000
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Weighed(Published):
     """Rows of a release, each with how many equal ones it stands for."""
@@ -88,11 +91,12 @@ def verified(
     reading: Reading,
     requirements: Requirements,
     whole: int | None,
-    parts: int,
+    rows: int,
 ) -> Judged:
-    """Judge the rows of a frame with columns f0, f1, ... `whole` is how many rows the original has, if known."""
+    """Judge the `rows` of a frame with columns f0, f1, ... `whole` is how many rows the original has, if known."""
     from pyspark.sql import functions as F
 
+    parts = max(1, -(-rows // ROWS_PER_TASK), min(8, session.sparkContext.defaultParallelism))
     names = list(reading.columns)
     bounds = [one for pair in reading.bounds.values() for one in pair if one is not None]
     quasi = [f"f{names.index(name)}" for name in (*(a.name for a in reading.attributes), *bounds)]
