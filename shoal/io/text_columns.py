@@ -15,7 +15,7 @@ _ODD = r'(?s)[,{}"]|^\s|\s$|^$|^null$'
 def as_text(column: pl.Series, *, sets: bool = False) -> pl.Series:
     """Return categories, moments (ISO 8601), durations and, if asked, `sets` as text, and any other column as it is."""
     dtype = column.dtype
-    if isinstance(dtype, pl.Enum | pl.Categorical):
+    if isinstance(dtype, pl.Enum | pl.Categorical | pl.Null):
         return column.cast(pl.String)
     if isinstance(dtype, pl.Datetime):
         zone = {None: "", "UTC": "Z"}.get(dtype.time_zone, "%:z")

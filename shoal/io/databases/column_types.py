@@ -23,15 +23,6 @@ def narrower(column: pl.Series) -> pl.Series:
     return column
 
 
-def as_text(column: pl.Series, *, sets: bool = False) -> pl.Series:
-    """Return categories, moments, durations and, if asked, `sets` as text, and any other column as it is."""
-    import polars as pl
-
-    from shoal.io.text_columns import as_text as in_words
-
-    return column.cast(pl.String) if column.dtype == pl.Null else in_words(column, sets=sets)
-
-
 def no_null_character(column: pl.Series, title: str) -> str:
     """Return that a text has U+0000, which many databases cannot hold, in words; "" if none has."""
     import polars as pl

@@ -17,6 +17,11 @@ if TYPE_CHECKING:
 class Session(ABC):
     """An open connection. Its errors are those of the driver; a `Database` says what they mean."""
 
+    def __init__(self, connection: Any, *, own: bool = False) -> None:
+        self.connection = connection
+        self.own = own
+        """Shoal opened it, and ends it."""
+
     @abstractmethod
     def execute(self, statement: str) -> None:
         """Run a statement that returns no rows."""
@@ -36,21 +41,26 @@ class Session(ABC):
 
     def commit(self) -> None:
         """Keep what was done."""
-        raise NotImplementedError
+        self.connection.commit()
 
-    @abstractmethod
+    def rollback(self) -> None:
+        """Undo what was not kept."""
+        self.connection.rollback()
+
     def close(self) -> None:
         """Undo what was not kept, and end the connection, if it is Shoal's own."""
+        for end in (self.rollback, self.connection.close) if self.own else ():
+            with contextlib.suppress(Exception):  # a lost connection is closed already
+                end()
 
 
 class AdbcSession(Session):
     """A connection of ADBC."""
 
     def __init__(
-        self, connection: Any, *, own: bool = True, other: Callable[[], Session] | None = None
+        self, connection: Any, *, own: bool = False, other: Callable[[], Session] | None = None
     ) -> None:
-        self.connection = connection
-        self.own = own
+        super().__init__(connection, own=own)
         self.other = other
         """Connects in another way, for what ADBC cannot do."""
 
@@ -73,25 +83,9 @@ class AdbcSession(Session):
         with self.connection.cursor() as cursor:
             cursor.adbc_ingest(name.table, data, mode="append", **schema)
 
-    def commit(self) -> None:
-        """Keep what was done."""
-        self.connection.commit()
-
-    def close(self) -> None:
-        """Undo what was not kept, and end the connection, if it is Shoal's own."""
-        if self.own:
-            with contextlib.suppress(Exception):  # a lost connection is closed already
-                self.connection.rollback()
-            with contextlib.suppress(Exception):
-                self.connection.close()
-
 
 class RowSession(Session):
     """A connection of DB-API 2.0, which gives rows of Python values."""
-
-    def __init__(self, connection: Any, *, own: bool = False) -> None:
-        self.connection = connection
-        self.own = own
 
     def execute(self, statement: str) -> None:
         """Run a statement that returns no rows."""
@@ -116,18 +110,6 @@ class RowSession(Session):
             for batch in data.to_batches(max_chunksize=10_000):
                 rows = zip(*(column.to_pylist() for column in batch.columns), strict=True)
                 cursor.executemany(f"INSERT INTO {name.sql} VALUES ({marks})", rows)
-
-    def commit(self) -> None:
-        """Keep what was done."""
-        self.connection.commit()
-
-    def close(self) -> None:
-        """Undo what was not kept, and end the connection, if it is Shoal's own."""
-        if self.own:
-            with contextlib.suppress(Exception):
-                self.connection.rollback()
-            with contextlib.suppress(Exception):
-                self.connection.close()
 
     @contextlib.contextmanager
     def _cursor(self) -> Iterator[Any]:

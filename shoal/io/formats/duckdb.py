@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import tempfile
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from shoal.errors import DataError, OutputError
 from shoal.io.column_names import refuse_duplicates
 from shoal.io.databases.address import Address
-from shoal.io.databases.column_types import alike, as_text, narrower
+from shoal.io.databases.column_types import alike, narrower
 from shoal.io.databases.database import Database, Wanted
 from shoal.io.databases.driver_values import ADVICE, as_polars
 from shoal.io.databases.sessions import Session
@@ -68,14 +67,16 @@ class DuckDb(Database):
 
     def joined(self, connection: Any) -> Session:
         """Return a session over a user's connection."""
-        return DuckDbSession(connection, own=False)
+        return DuckDbSession(connection)
 
     def connected(self, address: Address, *, writing: bool) -> Session:
         """Open the file, and begin a transaction."""
         import duckdb
 
         settings = {**_SETTINGS, "temp_directory": _spill_folder()}
-        session = DuckDbSession(duckdb.connect(_place(address), read_only=not writing, config=settings))
+        session = DuckDbSession(
+            duckdb.connect(_place(address), read_only=not writing, config=settings), own=True
+        )
         session.execute("BEGIN TRANSACTION" if writing else "BEGIN TRANSACTION READ ONLY")
         return session
 
@@ -210,6 +211,8 @@ class DuckDb(Database):
         """Return categories, sets and durations as text, and integers of 128 bits as narrower or decimal numbers."""
         import polars as pl
 
+        from shoal.io.text_columns import as_text
+
         column = narrower(column)
         return column if isinstance(column.dtype, pl.Datetime) else as_text(column, sets=True)
 
@@ -259,10 +262,6 @@ def _selected(name: str, kind: str) -> str:
 class DuckDbSession(Session):
     """A connection of the package duckdb."""
 
-    def __init__(self, connection: Any, *, own: bool = True) -> None:
-        self.connection = connection
-        self.own = own
-
     def execute(self, statement: str) -> None:
         """Run a statement that returns no rows."""
         self.connection.execute(statement)
@@ -280,13 +279,6 @@ class DuckDbSession(Session):
         """Keep what was done."""
         self.connection.execute("COMMIT")
 
-    def close(self) -> None:
-        """Undo what was not kept, and end the connection, if it is Shoal's own."""
-        if self.own:
-            with contextlib.suppress(Exception):
-                self.connection.execute("ROLLBACK")
-            with contextlib.suppress(Exception):
-                self.connection.close()
-
-
-__all__: Sequence[str] = ("DuckDb",)
+    def rollback(self) -> None:
+        """Undo what was not kept."""
+        self.connection.execute("ROLLBACK")

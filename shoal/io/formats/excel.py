@@ -38,15 +38,47 @@ _MOMENT = r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d"
 """How the reader writes a day or a moment in a column of text."""
 
 
-class OldExcel(SourceFile):
+class Workbook(SourceFile):
+    """A workbook that is read. Text in it is text; other columns have the types of their cells."""
+
+    options: ClassVar[tuple[str, ...]] = ("sheet", "header")
+    extra: ClassVar[str] = "excel"
+    reads_with: ClassVar[tuple[str, ...]] = ("fastexcel",)
+
+    def guessed(self, path: Path, query: pl.LazyFrame, options: ReadOptions) -> Guessed:
+        """Return all columns but those of text only, and where their cells are text: only text is neither
+        a truth value nor a moment.
+        """
+        import fastexcel
+        import polars as pl
+
+        from shoal.io.narrow_types import Guessed, mixed_texts
+
+        data = query.collect()
+        refuse_patterns(data.columns, str(path))
+        found: dict[str, pl.Series | None] = {
+            name: pl.repeat(False, data.height, eager=True)
+            for name, dtype in data.schema.items()
+            if dtype != pl.String
+        }
+        mixed = mixed_texts(data)
+        place: int | str = 0 if options.sheet is None else options.sheet
+        for kind in ("boolean", "datetime") if mixed else ():
+            book = fastexcel.read_excel(path)
+            skipped = int(options.header)
+            read = book.load_sheet(place, header_row=None, skip_rows=skipped, dtypes=kind).to_polars()
+            for name in mixed:
+                other = read.to_series(data.columns.index(name)).is_null()
+                found[name] = other & found.get(name, data[name].is_not_null())
+        return Guessed(found, days=True)
+
+
+class OldExcel(Workbook):
     """Workbooks of Excel 97 to 2003. Shoal reads them; releases are workbooks of today."""
 
     name: ClassVar[str] = "xls"
     title: ClassVar[str] = "Excel 97-2003"
     suffixes: ClassVar[tuple[str, ...]] = (".xls",)
-    options: ClassVar[tuple[str, ...]] = ("sheet", "header")
-    extra: ClassVar[str] = "excel"
-    reads_with: ClassVar[tuple[str, ...]] = ("fastexcel",)
 
     def load(self, path: Path, options: ReadOptions) -> tuple[pl.LazyFrame, ReadOptions]:
         """Read one sheet."""
@@ -57,21 +89,14 @@ class OldExcel(SourceFile):
             hint = "if Excel opens it, save it as .xlsx there, and give that file"
             raise DataError(f"{error}; {hint}") from None
 
-    def guessed(self, path: Path, query: pl.LazyFrame, options: ReadOptions) -> Guessed | None:
-        """Return the columns with cells that are no text."""
-        return _guessed(path, query, options)
 
-
-class Excel(FileFormat):
+class Excel(Workbook, FileFormat):
     """Excel. Value sets, times of day, and numbers that Excel would round become text."""
 
     name: ClassVar[str] = "excel"
     title: ClassVar[str] = "Excel"
     suffixes: ClassVar[tuple[str, ...]] = (".xlsx",)
     copies_memory: ClassVar[bool] = False
-    options: ClassVar[tuple[str, ...]] = ("sheet", "header")
-    extra: ClassVar[str] = "excel"
-    reads_with: ClassVar[tuple[str, ...]] = ("fastexcel",)
     writes_with: ClassVar[tuple[str, ...]] = ("xlsxwriter",)
     refuses: ClassVar[tuple[str, ...]] = ("Array", "Binary", "Object", "Struct")
     nests: ClassVar[bool] = False
@@ -82,10 +107,6 @@ class Excel(FileFormat):
             with zipfile.ZipFile(path) as packed:
                 check_unpacked(path, sum(entry.file_size for entry in packed.infolist()))
         return _sheet(path, options)
-
-    def guessed(self, path: Path, query: pl.LazyFrame, options: ReadOptions) -> Guessed | None:
-        """Return the columns with cells that are no text."""
-        return _guessed(path, query, options)
 
     def misfits(self, columns: Sequence[str], rows: int) -> list[str]:
         """Return what a table in a sheet cannot have: so many rows and columns, and some names."""
@@ -230,34 +251,6 @@ def _texts(texts: pl.Series, moments: pl.Series) -> pl.Series:
     there = texts.str.contains(_MOMENT) & moments.is_not_null()
     days = texts.str.strip_suffix(" 00:00:00")
     return days.zip_with(there, texts) if (days != texts).filter(there).all() else texts
-
-
-def _guessed(path: Path, query: pl.LazyFrame, options: ReadOptions) -> Guessed:
-    """Return all columns but those of text only, and where their cells are text: only text is neither
-    a truth value nor a moment.
-    """
-    import fastexcel
-    import polars as pl
-
-    from shoal.io.narrow_types import Guessed, mixed_texts
-
-    data = query.collect()
-    refuse_patterns(data.columns, str(path))
-    found: dict[str, pl.Series | None] = {
-        name: pl.repeat(False, data.height, eager=True)
-        for name, dtype in data.schema.items()
-        if dtype != pl.String
-    }
-    mixed = mixed_texts(data)
-    place: int | str = 0 if options.sheet is None else options.sheet
-    for kind in ("boolean", "datetime") if mixed else ():
-        book = fastexcel.read_excel(path)
-        skipped = int(options.header)
-        read = book.load_sheet(place, header_row=None, skip_rows=skipped, dtypes=kind).to_polars()
-        for name in mixed:
-            other = read.to_series(data.columns.index(name)).is_null()
-            found[name] = other & found.get(name, data[name].is_not_null())
-    return Guessed(found, days=True)
 
 
 def _beyond_digits(numbers: pl.Series) -> bool:

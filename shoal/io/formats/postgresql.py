@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from shoal.errors import DataError, OutputError, did_you_mean
 from shoal.io.databases.address import Address
-from shoal.io.databases.column_types import as_text, narrower, no_null_character
+from shoal.io.databases.column_types import narrower, no_null_character
 from shoal.io.databases.database import Database, Wanted, names_of
 from shoal.io.databases.driver_values import ADVICE, OUTSIDE, as_polars
 from shoal.io.databases.libpq import connection_to, driver_errors, is_driver, meaning
@@ -81,13 +81,11 @@ class PostgreSql(Database):
 
     def joined(self, connection: Any) -> Session:
         """Return a session over a connection of ADBC or of a Python driver."""
-        if vendor_of(connection):
-            return AdbcSession(connection, own=False)
-        return RowSession(connection)
+        return AdbcSession(connection) if vendor_of(connection) else RowSession(connection)
 
     def connected(self, address: Address, *, writing: bool) -> Session:
         """Connect, and begin a transaction."""
-        session = AdbcSession(connection_to(address))
+        session = AdbcSession(connection_to(address), own=True)
         if not writing:
             session.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
             return session
@@ -270,6 +268,8 @@ class PostgreSql(Database):
         """Return categories, sets and durations as text, wide integers as narrower or decimal numbers, and moments in
         microseconds."""
         import polars as pl
+
+        from shoal.io.text_columns import as_text
 
         column = narrower(column)
         if isinstance(column.dtype, pl.Datetime) and column.dtype.time_unit == "ns":

@@ -26,9 +26,5 @@ class Sas(SourceFile):
 
     def load(self, path: Path, options: ReadOptions) -> tuple[pl.LazyFrame, ReadOptions]:
         """Read the file; missing values of all kinds are null."""
-        import pyreadstat
-
         transport = path.suffix.lower() == ".xpt"
-        return load_with_labels(
-            path, options, pyreadstat.read_xport if transport else pyreadstat.read_sas7bdat
-        )
+        return load_with_labels(path, options, "read_xport" if transport else "read_sas7bdat")

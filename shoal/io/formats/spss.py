@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from shoal.io.formats.statistical import StatisticalFile, load_with_labels
+from shoal.io.formats.statistical import StatisticalFile
 
 if TYPE_CHECKING:
     import polars as pl
-
-    from shoal.io.read_options import ReadOptions
 
 _RESERVED = frozenset(["ALL", "AND", "BY", "EQ", "GE", "GT", "LE", "LT", "NE", "NOT", "OR", "TO", "WITH"])
 _NAME = re.compile(r"[^\W\d_][\w.@#$]*", re.UNICODE)
@@ -23,17 +20,12 @@ class Spss(StatisticalFile):
     name: ClassVar[str] = "spss"
     title: ClassVar[str] = "SPSS"
     suffixes: ClassVar[tuple[str, ...]] = (".sav", ".zsav")
+    reader: ClassVar[str] = "read_sav"
     longest_name: ClassVar[int] = 64
     longest_text: ClassVar[int] = 32_767
     longest_label: ClassVar[int] = 120
     longest_title: ClassVar[int] = 255
     first_year: ClassVar[int] = 1583
-
-    def load(self, path: Path, options: ReadOptions) -> tuple[pl.LazyFrame, ReadOptions]:
-        """Read the file; missing values that its author declared are null."""
-        import pyreadstat
-
-        return load_with_labels(path, options, pyreadstat.read_sav)
 
     def name_problem(self, name: str) -> str:
         """Return why SPSS has no such name."""

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from shoal.errors import DataError, OutputError
 from shoal.io.databases.address import Address
-from shoal.io.databases.column_types import alike, as_text, narrower, no_null_character
+from shoal.io.databases.column_types import alike, narrower, no_null_character
 from shoal.io.databases.database import Database, Wanted, names_of
 from shoal.io.databases.driver_values import ADVICE, as_polars
 from shoal.io.databases.sessions import AdbcSession, RowSession, Session, vendor_of
@@ -51,7 +51,7 @@ class Sqlite(Database):
 
     def joined(self, connection: Any) -> Session:
         """Return a session over a connection of ADBC or of the standard library."""
-        return AdbcSession(connection, own=False) if vendor_of(connection) else RowSession(connection)
+        return AdbcSession(connection) if vendor_of(connection) else RowSession(connection)
 
     def connected(self, address: Address, *, writing: bool) -> Session:
         """Open the file, and begin a transaction."""
@@ -171,6 +171,8 @@ class Sqlite(Database):
         """Return dates, times, categories and sets as text, and booleans as 0 and 1."""
         import polars as pl
 
+        from shoal.io.text_columns import as_text
+
         column = narrower(column)
         if column.dtype == pl.Boolean:
             return column.cast(pl.Int64)
@@ -238,6 +240,7 @@ def _by_adbc(address: Address) -> Session | None:
         return None
     session = AdbcSession(
         driver.connect(_place(address, writing=False)),
+        own=True,
         other=lambda: _by_standard_library(address, writing=False),
     )
     session.execute(_UNTRUSTED)

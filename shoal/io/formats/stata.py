@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from shoal.io.formats.statistical import StatisticalFile, load_with_labels
+from shoal.io.formats.statistical import StatisticalFile
 
 if TYPE_CHECKING:
     import polars as pl
-
-    from shoal.io.read_options import ReadOptions
 
 _RESERVED = frozenset(
     {"_all", "_b", "byte", "_coef", "_cons", "double", "float", "if", "in", "int", "long", "_n", "_N", "_pi", "_pred"}
@@ -26,17 +23,12 @@ class Stata(StatisticalFile):
     name: ClassVar[str] = "stata"
     title: ClassVar[str] = "Stata"
     suffixes: ClassVar[tuple[str, ...]] = (".dta",)
+    reader: ClassVar[str] = "read_dta"
     longest_name: ClassVar[int] = 32
     longest_text: ClassVar[int] = 2045
     longest_label: ClassVar[int] = 2000
     longest_title: ClassVar[int] = 80
     first_year: ClassVar[int] = 1000
-
-    def load(self, path: Path, options: ReadOptions) -> tuple[pl.LazyFrame, ReadOptions]:
-        """Read the file; missing values of all kinds are null."""
-        import pyreadstat
-
-        return load_with_labels(path, options, pyreadstat.read_dta)
 
     def name_problem(self, name: str) -> str:
         """Return why Stata has no such name."""

@@ -11,7 +11,7 @@ import math
 import os
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, ClassVar
 
@@ -31,18 +31,20 @@ _LARGEST = 1e300
 Codes = Mapping[float | str, str]
 
 
-def load_with_labels(
-    path: Path, options: ReadOptions, read: Callable[..., tuple[Any, Any]]
-) -> tuple[pl.LazyFrame, ReadOptions]:
-    """Read a file with a function of pyreadstat. Whole numbers become integers, labelled codes their labels."""
+def load_with_labels(path: Path, options: ReadOptions, reader: str) -> tuple[pl.LazyFrame, ReadOptions]:
+    """Read a file with a function of pyreadstat. Whole numbers become integers, labelled codes their labels, and
+    missing values of all kinds null."""
     from dataclasses import replace
 
     import polars as pl
+    import pyreadstat
 
     from shoal.io.column_names import refuse_duplicates
     from shoal.io.read_options import Labels
 
-    data, about = read(os.fspath(path), encoding=options.encoding, output_format="polars")
+    data, about = getattr(pyreadstat, reader)(
+        os.fspath(path), encoding=options.encoding, output_format="polars"
+    )
     refuse_duplicates(data.columns, str(path))
     labels = Labels(
         {name: text for name, text in about.column_names_to_labels.items() if text},
@@ -103,6 +105,8 @@ class StatisticalFile(FileFormat):
     refuses: ClassVar[tuple[str, ...]] = ("Array", "Binary", "Object", "Struct")
     nests: ClassVar[bool] = False
 
+    reader: ClassVar[str]
+    """The function of pyreadstat that reads it."""
     longest_name: ClassVar[int]
     """How long the name of a column may be, in bytes."""
     longest_text: ClassVar[int]
@@ -113,6 +117,10 @@ class StatisticalFile(FileFormat):
     """How long the label of a column may be, in bytes."""
     first_year: ClassVar[int]
     """The first year of its calendar."""
+
+    def load(self, path: Path, options: ReadOptions) -> tuple[pl.LazyFrame, ReadOptions]:
+        """Read the file."""
+        return load_with_labels(path, options, self.reader)
 
     @abstractmethod
     def name_problem(self, name: str) -> str:

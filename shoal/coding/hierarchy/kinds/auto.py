@@ -14,10 +14,6 @@ class Automatic(WordKind):
     name: ClassVar[str] = "auto"
     example: ClassVar[str] = "auto"
     builder: ClassVar[str] = "shoal.coding.hierarchy.automatic:automatic"
+    readers: ClassVar[tuple[Reader, ...]] = (number_label, time_label, span_label)
     has_bounds: ClassVar[bool] = True
     meaning: ClassVar[str] = "an automatic hierarchy"
-
-    @property
-    def readers(self) -> tuple[Reader, ...]:
-        """Numbers or dates and ranges of them, else lists and ranges of texts."""
-        return number_label, time_label, span_label

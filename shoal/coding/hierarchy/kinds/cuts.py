@@ -29,6 +29,7 @@ class Cuts(Coded):
     name: ClassVar[str] = "cuts"
     example: ClassVar[Mapping[str, Any]] = {"cuts": [[18, 30, 45, 65], [18, 65]]}
     builder: ClassVar[str] = "shoal.coding.hierarchy.intervals:from_cuts"
+    readers: ClassVar[tuple[Reader, ...]] = (interval_label,)
     has_bounds: ClassVar[bool] = True
     meaning: ClassVar[str] = "intervals"
     names_values: ClassVar[bool] = False
@@ -43,11 +44,6 @@ class Cuts(Coded):
         if kinds and not kinds & {list, tuple}:
             object.__setattr__(self, "cuts", [self.cuts])
         super().__post_init__()
-
-    @property
-    def readers(self) -> tuple[Reader, ...]:
-        """Intervals of numbers."""
-        return (interval_label,)
 
     def flaws(self) -> Iterator[Flaw]:
         """Yield levels without points, points that do not ascend, and points that the level below lacks."""

@@ -42,6 +42,7 @@ class Dates(Coded):
     name: ClassVar[str] = "dates"
     example: ClassVar[Mapping[str, Any]] = {"dates": ["month", "quarter", "year", "decade"]}
     builder: ClassVar[str] = "shoal.coding.hierarchy.calendar:from_dates"
+    readers: ClassVar[tuple[Reader, ...]] = (calendar_label,)
     has_bounds: ClassVar[bool] = True
     by_calendar: ClassVar[bool] = True
     names_values: ClassVar[bool] = False
@@ -51,11 +52,6 @@ class Dates(Coded):
         "top": {"type": "integer"},
         "bottom": {"type": "integer"},
     }
-
-    @property
-    def readers(self) -> tuple[Reader, ...]:
-        """Units of the calendar, dates and times."""
-        return (calendar_label,)
 
     def flaws(self) -> Iterator[Flaw]:
         """Yield unknown levels, and levels that do not lie inside the next."""

@@ -91,6 +91,7 @@ class Ends(Coded):
     name: ClassVar[str] = "top"
     example: ClassVar[Mapping[str, Any]] = {"top": 90, "bottom": 18}
     builder: ClassVar[str] = "shoal.coding.hierarchy.end_groups:from_ends"
+    readers: ClassVar[tuple[Reader, ...]] = (interval_label,)
     has_bounds: ClassVar[bool] = True
     meaning: ClassVar[str] = "any range, and one group at each end"
     names_values: ClassVar[bool] = False
@@ -105,11 +106,6 @@ class Ends(Coded):
     def schema(cls) -> dict[str, Any]:
         """Return the shape of the table: one key is enough."""
         return {**super().schema(), "required": [], "minProperties": 1}
-
-    @property
-    def readers(self) -> tuple[Reader, ...]:
-        """Numbers, groups at the ends, and ranges between them."""
-        return (interval_label,)
 
     def flaws(self) -> Iterator[Flaw]:
         """Yield ends that are no numbers, or in the wrong order."""

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from shoal.coding.hierarchy.kinds.kind import Flaw, Kind, Misspelled
-from shoal.coding.hierarchy.meanings import Meaning
 
 
 @dataclass(frozen=True)
@@ -36,10 +34,6 @@ class File(Kind):
         if not os.fspath(spec):
             raise Misspelled([Flaw((), "must be the name of a file, not ''", f"for example '{cls.example}'")])
         return cls(Path(spec))
-
-    def meanings(self, labels: Sequence[str], limit: int | Sequence[str] | None = None) -> list[Meaning]:
-        """Return the values that each node contains, as the file lists them."""
-        return self._listed(labels, limit)
 
     @classmethod
     def schema(cls) -> dict[str, Any]:

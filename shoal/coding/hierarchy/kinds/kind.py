@@ -107,25 +107,22 @@ class Kind(ABC):
         """Say in a report what values become; `free` if the column may be published as any range."""
         return self.meaning
 
-    @property
-    def readers(self) -> tuple[Reader, ...]:
-        """How labels of this kind are read from their text; the first that reads all labels of a column counts."""
-        return ()
+    readers: ClassVar[tuple[Reader, ...]] = ()
+    """How labels of this kind are read from their text; the first that reads all labels of a column counts."""
 
     def meanings(self, labels: Sequence[str], limit: int | Sequence[str] | None = None) -> list[Meaning]:
-        """Return what labels of a column mean, from their text and the policy alone. Labels that no reader knows are
-        values. `limit` is the generalization limit of the column.
+        """Return what labels of a column mean, from their text and the policy alone: the values that the policy lists
+        for them, if it lists all, else what their text says. Labels that no reader knows are values. `limit` is the
+        generalization limit of the column.
         """
+        if self.knows_domain:
+            from shoal.coding.hierarchy.node_contents import contents_of
+
+            return contents_of(self, labels, limit)
         found = all_read(labels, *self.readers) or [value(label) for label in labels]
         if limit is None or isinstance(limit, int):
             return found
         return without(found, self.meanings(limit), limit)
-
-    def _listed(self, labels: Sequence[str], limit: int | Sequence[str] | None) -> list[Meaning]:
-        """Return what labels mean if the policy lists all values."""
-        from shoal.coding.hierarchy.node_contents import contents_of
-
-        return contents_of(self, labels, limit)
 
 
 class WordKind(Kind):

@@ -48,7 +48,7 @@ class Mask(TableKind):
     }
 
     @property
-    def readers(self) -> tuple[Reader, ...]:
+    def readers(self) -> tuple[Reader, ...]:  # type: ignore[override]  # they follow from the settings
         """Codes with masked characters, and the group of the small ones."""
         return (self._read,)
 

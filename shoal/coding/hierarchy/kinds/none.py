@@ -14,6 +14,7 @@ class NoHierarchy(WordKind):
     name: ClassVar[str] = "none"
     example: ClassVar[str] = "none"
     builder: ClassVar[str] = "shoal.coding.hierarchy.automatic:from_nothing"
+    readers: ClassVar[tuple[Reader, ...]] = (number_label, time_label, value)
     has_bounds: ClassVar[bool] = True
     names_values: ClassVar[bool] = False
 
@@ -25,8 +26,3 @@ class NoHierarchy(WordKind):
     def describe(self, *, free: bool) -> str:
         """Say whether ranges are possible."""
         return "any range" if free else "a value itself, or nothing"
-
-    @property
-    def readers(self) -> tuple[Reader, ...]:
-        """Numbers or dates and ranges of them, else values."""
-        return number_label, time_label, value

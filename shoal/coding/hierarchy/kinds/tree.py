@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from shoal.coding.hierarchy.kinds.kind import Flaw, TableKind
-from shoal.coding.hierarchy.meanings import Meaning
 from shoal.support.wording import shown
 
 DEEPEST = 64
@@ -28,10 +27,6 @@ class Tree(TableKind):
     knows_domain: ClassVar[bool] = True
     names_values: ClassVar[bool] = False
     shapes: ClassVar[Mapping[str, Mapping[str, Any]]] = {"tree": {"type": "object"}}
-
-    def meanings(self, labels: Sequence[str], limit: int | Sequence[str] | None = None) -> list[Meaning]:
-        """Return the values that each node contains, as the policy lists them."""
-        return self._listed(labels, limit)
 
     def flaws(self) -> Iterator[Flaw]:
         """Yield the first node that is neither a table of nodes nor a list of values."""

@@ -29,6 +29,7 @@ class Widths(Coded):
     name: ClassVar[str] = "widths"
     example: ClassVar[Mapping[str, Any]] = {"widths": [5, 10, 20]}
     builder: ClassVar[str] = "shoal.coding.hierarchy.intervals:from_widths"
+    readers: ClassVar[tuple[Reader, ...]] = (interval_label,)
     has_bounds: ClassVar[bool] = True
     meaning: ClassVar[str] = "intervals"
     names_values: ClassVar[bool] = False
@@ -37,11 +38,6 @@ class Widths(Coded):
         "origin": {"type": "number"},
         **ENDS,
     }
-
-    @property
-    def readers(self) -> tuple[Reader, ...]:
-        """Intervals of numbers."""
-        return (interval_label,)
 
     def flaws(self) -> Iterator[Flaw]:
         """Yield numbers that are not widths, and widths that do not divide the next."""
