@@ -268,7 +268,7 @@ class Spark(Engine):
         if boxes.closed and own is None:
             self._check_alike(boxes.closed, boxes.sizes, most)
         if boxes.closed:
-            self.lone += self._lone_in(boxes)
+            self.lone += lone_rows(in_boxes(self.session, self.coded.frame, boxes))
         parts: list[Part] = [(box,) for box in boxes.open]
         asked_of = plan.method, plan.requirements, self.run
         done = self._summed(finished(self.session, frame, self.table, boxes, parts, *asked_of))
@@ -293,9 +293,6 @@ class Spark(Engine):
                     f"a part of {sizes[box]:,} rows cannot be cut, and a part may have {most:,}",
                     f"set engine.part_rows to {sizes[box]:,} or more, if a task has the memory, or use mondrian",
                 )
-
-    def _lone_in(self, boxes: Any) -> int:
-        return lone_rows(in_boxes(self.session, self.coded.frame, boxes))
 
 
 _REPLACED = ("quasi", "secrets")
