@@ -9,7 +9,7 @@ from typing import Any
 
 from shoal.errors import ARGUMENTS, DataError, PolicyError, Problem, did_you_mean
 from shoal.judging.attacks import ATTACKS, Attack, Exposure
-from shoal.judging.attacks.attack_base import Setting
+from shoal.judging.attacks.attack_base import Counted, Making, Rows, Setting
 from shoal.judging.attacks.intersection import Intersection
 from shoal.judging.case import Case, answers
 from shoal.judging.linking.evidence import Evidence
@@ -108,20 +108,22 @@ def setting_of(case: Case, evidence: Evidence) -> Setting:
         method = policy.build_method() if policy.method.name in METHODS else None
     several = evidence.persons.several and (case.table is None or case.table.owners is not None)
     return Setting(
-        method=method,
+        made=Making(
+            method=method,
+            k=None if record is None else recorded_section(record, "privacy").get("k"),
+            certain=record is not None or case.origin.release is not None,
+        ),
         models=case.requirements.models,
         sensitive=bool(case.published.sensitive),
         population=case.table is not None and case.table.population is not None,
         owners=evidence.owner is not None,
-        intact=evidence.published.rows_intact,
-        in_buckets=evidence.published.in_buckets,
-        empty=not evidence.published.rows,
+        rows=Rows(
+            intact=evidence.published.rows_intact,
+            in_buckets=evidence.published.in_buckets,
+            empty=not evidence.published.rows,
+        ),
         earlier=case.table is not None and case.table.earlier is not None,
-        people=several,
-        groups=policy.groups,
-        followed=several and evidence.persons.followed,
-        k=None if record is None else recorded_section(record, "privacy").get("k"),
-        made_by_it=record is not None or case.origin.release is not None,
+        counted=Counted(people=several, followed=several and evidence.persons.followed, groups=policy.groups),
     )
 
 

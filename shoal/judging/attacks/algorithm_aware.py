@@ -56,17 +56,17 @@ class AlgorithmAware(RingAttack):
     @classmethod
     def inapplicable(cls, setting: Setting) -> str:
         """Rings and relocations can be reconstructed, and only known owners tell whether a guess is right."""
-        if setting.false_cells.moves_rows and setting.owners:
+        if setting.made.false_cells.moves_rows and setting.owners:
             return ""
         found = super().inapplicable(setting)
-        if not setting.false_cells.moves_rows:
+        if not setting.made.false_cells.moves_rows:
             return found and found.replace("method ring", "method ring or by one that relocates rows")
         return f"whose row is whose is not known; {how_to_tell_owners()}"
 
     @classmethod
     def reads(cls, setting: Setting) -> Options:
         """An adversary knows the method and its options."""
-        return {**super().reads(setting), "method": setting.method}
+        return {**super().reads(setting), "method": setting.made.method}
 
     @classmethod
     def findings(cls, figures: Mapping[str, Any], people: int) -> Iterator[str]:

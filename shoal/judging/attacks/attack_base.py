@@ -28,36 +28,15 @@ Options = Mapping[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Setting:
-    """What is known about a release before it is attacked."""
+class Making:
+    """How a release was made, as far as that is known."""
 
     method: Method | None
     """The method that made it, or else that of the policy; None where neither is known."""
-    models: tuple[Model, ...]
-    sensitive: bool
-    """The table has sensitive columns."""
-    population: bool
-    """Everybody who could be in the table is known."""
-    owners: bool
-    """It is known whose each row is, so that guesses can be judged."""
-    intact: bool = True
-    """The quasi-identifiers of a row are those of one person: they were not shuffled against each other."""
-    in_buckets: bool = False
-    """It shows buckets, within which values were shuffled."""
-    empty: bool = False
-    """It has no rows."""
     k: int | None = None
-    """The k that the release was made with, if that is known."""
-    people: bool = False
-    """Some people have several rows, so guarantees count people, not rows."""
-    earlier: bool = False
-    """Earlier releases of the same people are known."""
-    followed: bool = False
-    """Their rows can be followed, so guarantees are about people who show the same rows."""
-    groups: tuple[str, ...] = ()
-    """The kinds of groups of people that guarantees count, too, such as households."""
-    made_by_it: bool = False
-    """That the method made it is known by the run or its record, not only by the policy."""
+    """The k that it was made with."""
+    certain: bool = False
+    """The run or its record names the method, not only the policy."""
 
     @property
     def false_cells(self) -> FalseCells:
@@ -69,21 +48,63 @@ class Setting:
         """The options by which an adversary forms the groups of the method again; none if the method is not known."""
         return {} if self.method is None else self.method.rebuilt_by
 
+
+@dataclass(frozen=True, kw_only=True)
+class Rows:
+    """What the rows of a release are like."""
+
+    intact: bool = True
+    """The quasi-identifiers of a row are those of one person: they were not shuffled against each other."""
+    in_buckets: bool = False
+    """They show buckets, within which values were shuffled."""
+    empty: bool = False
+    """There are no rows."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counted:
+    """Whom guarantees count."""
+
+    people: bool = False
+    """Some people have several rows, so people count, not rows."""
+    followed: bool = False
+    """Their rows can be followed, so guarantees are about people who show the same rows."""
+    groups: tuple[str, ...] = ()
+    """The kinds of groups of people that count, too, such as households."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """What is known about a release before it is attacked."""
+
+    made: Making
+    models: tuple[Model, ...]
+    sensitive: bool
+    """The table has sensitive columns."""
+    population: bool
+    """Everybody who could be in the table is known."""
+    owners: bool
+    """It is known whose each row is, so that guesses can be judged."""
+    rows: Rows = Rows()
+    counted: Counted = Counted()
+    earlier: bool = False
+    """Earlier releases of the same people are known."""
+
     @property
     def relocated(self) -> bool:
         """Rows may have been relocated: the method does so, or the policy allows it, unless it is known that the
         release was made by a method that relocates none. Then an adversary may take every row for true.
         """
-        if self.made_by_it and self.method is not None:
-            return bool(self.false_cells.how)
-        return bool(false_shares(self.models) or size_test_levels(self.models) or self.false_cells.how)
+        if self.made.certain and self.made.method is not None:
+            return bool(self.made.false_cells.how)
+        return bool(false_shares(self.models) or size_test_levels(self.models) or self.made.false_cells.how)
 
     @property
     def moved(self) -> bool:
         """Rows may have been moved into classes of people with other values: not if the method is known to make its
         false cells in another way.
         """
-        return self.relocated and (self.false_cells.moves_rows or not self.false_cells.how)
+        return self.relocated and (self.made.false_cells.moves_rows or not self.made.false_cells.how)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -223,9 +244,9 @@ class Attack(ABC):
     @classmethod
     def refuses(cls, setting: Setting) -> str:
         """Return why it cannot be played against such a release, or an empty text."""
-        if setting.people and cls.only_rows:
+        if setting.counted.people and cls.only_rows:
             return f"some people have several rows, and {cls.only_rows}"
-        if setting.followed and not cls.follows:
+        if setting.counted.followed and not cls.follows:
             return "rows of a person can be followed, and it takes each row by itself"
         return cls.inapplicable(setting)
 
@@ -256,7 +277,7 @@ class Attack(ABC):
         """Return scenarios, and the same for each kind of groups of people."""
         more = {
             f"{title}, by {kind}": {**options, "group": kind}
-            for kind in (() if cls.only_rows else setting.groups)
+            for kind in (() if cls.only_rows else setting.counted.groups)
             for title, options in found.items()
         }
         return {**found, **more}

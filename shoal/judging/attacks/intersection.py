@@ -58,7 +58,7 @@ class Intersection(Attack):
             return "no earlier release is given: " + either(
                 command="name it with --earlier FILE", python="give `earlier`"
             )
-        return "its values were shuffled within buckets" if setting.in_buckets else ""
+        return "its values were shuffled within buckets" if setting.rows.in_buckets else ""
 
     @classmethod
     def scenarios(cls, setting: Setting) -> Mapping[str, Options]:

@@ -80,7 +80,7 @@ class Linkage(Attack):
     @classmethod
     def inapplicable(cls, setting: Setting) -> str:
         """A row must show the quasi-identifiers of one person."""
-        return "" if setting.intact else SHUFFLED
+        return "" if setting.rows.intact else SHUFFLED
 
     @classmethod
     def reads(cls, setting: Setting) -> Options:
@@ -93,7 +93,7 @@ class Linkage(Attack):
         counted.
         """
         found = super().played(adversary, setting)
-        return {**found, "adversary": "some"} if found and setting.false_cells.how else found
+        return {**found, "adversary": "some"} if found and setting.made.false_cells.how else found
 
     @classmethod
     def scenarios(cls, setting: Setting) -> Mapping[str, Options]:
@@ -102,7 +102,7 @@ class Linkage(Attack):
             return {}
         weaker = {"linkage, knows one row of some people": {"adversary": "row", **cls.reads(setting)}}
         found = {
-            **(weaker if setting.followed else {}),
+            **(weaker if setting.counted.followed else {}),
             "linkage, knows some people": {"adversary": "some", **cls.reads(setting)},
             "linkage, knows all members": {"adversary": "members", **cls.reads(setting)},
         }

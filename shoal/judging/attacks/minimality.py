@@ -66,11 +66,11 @@ class Minimality(Attack):
     @classmethod
     def inapplicable(cls, setting: Setting) -> str:
         """The method must be known, and must have looked at sensitive values."""
-        if setting.method is None:
+        if setting.made.method is None:
             return "the method that made the release is not known"
         if not setting.sensitive:
             return "the table has no sensitive column"
-        if setting.in_buckets or not setting.intact:
+        if setting.rows.in_buckets or not setting.rows.intact:
             return "values were shuffled within buckets, and the attack compares classes"
         if setting.relocated:
             return "rows may have been relocated"
@@ -81,7 +81,7 @@ class Minimality(Attack):
     @classmethod
     def reads(cls, setting: Setting) -> Options:
         """An adversary knows the method and its options."""
-        return {"method": setting.method}
+        return {"method": setting.made.method}
 
     @classmethod
     def scenarios(cls, setting: Setting) -> Mapping[str, Options]:

@@ -54,9 +54,9 @@ class RecordLinkage(Attack):
     @classmethod
     def inapplicable(cls, setting: Setting) -> str:
         """Where every row covers its owner, candidates are known for sure, and distance adds nothing."""
-        if not setting.intact:
+        if not setting.rows.intact:
             return SHUFFLED
-        if not setting.false_cells.how:
+        if not setting.made.false_cells.how:
             return "every row covers its owner's values, so the attack linkage knows the candidates for sure"
         return "" if setting.owners else f"whose row is whose is not known; {how_to_tell_owners()}"
 

@@ -134,7 +134,7 @@ class RingAttack(Attack):
     @classmethod
     def inapplicable(cls, setting: Setting) -> str:
         """Only rings can be reconstructed, and only known owners tell whether a guess is right."""
-        if not setting.rebuilt_by:
+        if not setting.made.rebuilt_by:
             return "the release was not made by the method ring"
         if setting.owners:
             return ""
@@ -143,8 +143,8 @@ class RingAttack(Attack):
     @classmethod
     def reads(cls, setting: Setting) -> Options:
         """Read how the method forms and orders its rings: an adversary knows that."""
-        known = {} if setting.k is None or not setting.rebuilt_by else {"k": setting.k}
-        return {**setting.rebuilt_by, **known}
+        known = {} if setting.made.k is None or not setting.made.rebuilt_by else {"k": setting.made.k}
+        return {**setting.made.rebuilt_by, **known}
 
     def rerun(self, evidence: Evidence, run: Run) -> Rerun:
         """Form the rings again."""

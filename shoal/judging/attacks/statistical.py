@@ -64,9 +64,9 @@ class Statistical(Attack):
     @classmethod
     def inapplicable(cls, setting: Setting) -> str:
         """Only relocated rows can be found by their numbers."""
-        if setting.empty:
+        if setting.rows.empty:
             return "it has no rows"
-        if setting.in_buckets:
+        if setting.rows.in_buckets:
             return "values were shuffled within buckets, so the sizes of classes say nothing about relocated rows"
         return "" if setting.moved else "neither the method nor the policy relocates rows"
 

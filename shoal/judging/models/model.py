@@ -141,6 +141,11 @@ class Model(ABC):
         return 1.0
 
     @property
+    def values_needed(self) -> int:
+        """The smallest number of different values of its column in a class."""
+        return 1
+
+    @property
     def belief_of_choice(self) -> float:
         """The same if the adversary also learns from which release the method chose; 1: any."""
         return 1.0

@@ -91,7 +91,7 @@ class Requirements:
     def values_needed(self, column: int) -> int:
         """Return how many different values of a sensitive column every class needs; 1 if the policy does not say."""
         own = (model for model in self.models if getattr(model, "column", column) in (None, column))
-        return max((getattr(model, "values_needed", 1) for model in own), default=1)
+        return max((model.values_needed for model in own), default=1)
 
     def over_time(self, *, members: bool, sensitive: int) -> Requirements:
         """Return the same requirements with earlier releases of the same people; the table has so many sensitive

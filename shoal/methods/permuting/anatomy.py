@@ -160,7 +160,8 @@ def _sensitive_as_one(shown_from: IntMatrix, quasi: int) -> IntMatrix:
 
 def _wanted(requirements: Requirements) -> list[Spreading]:
     """Return the sensitive columns of which the values in a bucket must differ, and how many values."""
-    return [rule.spread for rule in requirements.group_models if rule.spread is not None]
+    rules = [(rule, rule.spread) for rule in requirements.group_models]
+    return [replace(spread, l=rule.values_needed) for rule, spread in rules if spread is not None]
 
 
 def _uneven(table: CodedTable, column: int, l: int) -> str:  # noqa: E741

@@ -9,7 +9,7 @@ from typing import Any
 from shoal.coding.roles import PERSON, SENSITIVE
 from shoal.errors import PolicyError
 from shoal.judging.attacks import ATTACKS
-from shoal.judging.attacks.attack_base import Setting
+from shoal.judging.attacks.attack_base import Counted, Making, Setting
 from shoal.judging.models.hybrid_k import false_shares, size_test_levels
 from shoal.methods import METHODS
 from shoal.methods.partitioning.windows import SETS
@@ -139,13 +139,15 @@ def in_words(error: PolicyError) -> str:
 def planned_attacks(policy: Policy) -> list[PlannedAttack]:
     """Return the attacks that play the adversaries of a policy and apply to its method, the deciding ones first."""
     setting = Setting(
-        method=policy.build_method(),
+        made=Making(method=policy.build_method()),
         models=policy.models(),
         sensitive=bool(policy.names(SENSITIVE)),
         population=True,  # A policy about presence names a population, or it is given with the table.
         owners=True,
-        people=bool(policy.names(PERSON)),
-        followed=any(name in policy.pseudonyms for name in policy.names(PERSON)),
+        counted=Counted(
+            people=bool(policy.names(PERSON)),
+            followed=any(name in policy.pseudonyms for name in policy.names(PERSON)),
+        ),
     )
     found: list[PlannedAttack] = []
     for adversary in implied(policy.privacy):
