@@ -13,6 +13,7 @@ from shoal import io
 from shoal.apps.samples import sample
 from shoal.coding.column_plan import ColumnPlan
 from shoal.coding.encode import encode
+from shoal.coding.roles import QUASI, SENSITIVE
 
 DATA = Path(os.environ.get("SHOAL_DATA", "../shared/data"))
 SHIPPED = Path(sys.modules["shoal"].__file__).parent / "apps" / "samples" / "data"
@@ -42,7 +43,7 @@ def adult_file(name=None):
 def adult(sensitive=()):
     """Adult with its hierarchies; all columns are quasi-identifiers but those named as sensitive."""
     plans = [
-        ColumnPlan(name, "sensitive" if name in sensitive else "quasi", adult_file(name))
+        ColumnPlan(name, SENSITIVE if name in sensitive else QUASI, adult_file(name))
         for name in ADULT_COLUMNS
     ]
     return encode(io.read(adult_file()), plans)
@@ -58,8 +59,8 @@ def _tree(name):
 def census(rows, columns=8, *, trees=False, sensitive=()):
     """The first columns of the census sample; free ranges, or the hierarchies that ship with it."""
 
-    plans = [ColumnPlan(name, "quasi", _tree(name) if trees else None) for name in CENSUS_COLUMNS[:columns]]
-    plans += [ColumnPlan(name, "sensitive") for name in sensitive]
+    plans = [ColumnPlan(name, QUASI, _tree(name) if trees else None) for name in CENSUS_COLUMNS[:columns]]
+    plans += [ColumnPlan(name, SENSITIVE) for name in sensitive]
     return encode(sample("census", rows), plans)
 
 
@@ -87,6 +88,6 @@ def wide(rows, seed=1):
         "disability": ((random.random(rows) < age / 400).astype(int), {"widths": [2]}),
     }
     columns = {name: pl.Series(name, values.astype(np.int64)) for name, (values, _) in near.items()}
-    plans = [ColumnPlan(name, "quasi", _tree(name)) for name in CENSUS_COLUMNS]
-    plans += [ColumnPlan(name, "quasi", spec) for name, (_, spec) in near.items()]
+    plans = [ColumnPlan(name, QUASI, _tree(name)) for name in CENSUS_COLUMNS]
+    plans += [ColumnPlan(name, QUASI, spec) for name, (_, spec) in near.items()]
     return encode(table.with_columns(**columns), plans)

@@ -22,6 +22,7 @@ from shoal import io
 from shoal.apps.samples import sample
 from shoal.coding.column_plan import ColumnPlan
 from shoal.coding.encode import encode
+from shoal.coding.roles import QUASI
 from shoal.judging.models import MODELS
 from shoal.judging.models.requirements import Requirements
 from shoal.methods.full_domain.full_domain import FullDomain
@@ -81,7 +82,7 @@ def mondrian(table):
 
 def encoding(rows):
     data = sample("census", rows).select(pl.col(CENSUS_COLUMNS).cast(pl.String))
-    plans = [ColumnPlan(name, "quasi") for name in CENSUS_COLUMNS]
+    plans = [ColumnPlan(name, QUASI) for name in CENSUS_COLUMNS]
     cast, _ = best(lambda: [column.cast(pl.Categorical) for column in data], 3)
     taken, _ = best(lambda: encode(data, plans), 3)
     row(

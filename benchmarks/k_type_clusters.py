@@ -18,6 +18,7 @@ from benchmarks.timing import head, row, seconds
 from shoal import io
 from shoal.coding.column_plan import ColumnPlan
 from shoal.coding.encode import encode
+from shoal.coding.roles import QUASI
 from shoal.judging.linking.evidence import Evidence
 from shoal.judging.measures import MEASURES
 from shoal.judging.models.k_anonymity import KAnonymity
@@ -79,7 +80,7 @@ def main():
         measured("modified, Adult", table, "agglomerative", k, measure, "", modified=True, improve=False)
         measured("forest, Adult", table, "forest", k, measure, "")
     improvements(table)
-    plain = encode(io.read(adult_file()), [ColumnPlan(name, "quasi") for name in ADULT_COLUMNS])
+    plain = encode(io.read(adult_file()), [ColumnPlan(name, QUASI) for name in ADULT_COLUMNS])
     for k, target in FREE:
         # What an analyst without hierarchies gets: classes that list their values, and ranges of ages.
         measured("value sets, lexicographic, Adult", plain, "lexicographic", k, "gcp", target, show="sets")

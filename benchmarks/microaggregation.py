@@ -19,6 +19,7 @@ from benchmarks.timing import head, seconds
 from shoal import io
 from shoal.coding.column_plan import ColumnPlan
 from shoal.coding.encode import encode
+from shoal.coding.roles import QUASI
 from shoal.judging.models import MODELS
 from shoal.judging.models.requirements import Requirements
 from shoal.methods import METHODS
@@ -41,7 +42,7 @@ def companies(rows=834, columns=13, seed=7):
 
 
 def coded(frame):
-    return encode(io.read(frame), [ColumnPlan(name, "quasi", None) for name in frame.columns])
+    return encode(io.read(frame), [ColumnPlan(name, QUASI, None) for name in frame.columns])
 
 
 def made(table, k, method="microaggregation", **options):

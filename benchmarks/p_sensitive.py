@@ -14,6 +14,7 @@ from benchmarks.timing import best, head, row, seconds
 from shoal.apps.samples import sample
 from shoal.coding.column_plan import ColumnPlan
 from shoal.coding.encode import encode
+from shoal.coding.roles import QUASI, SENSITIVE
 from shoal.judging.models.k_anonymity import KAnonymity
 from shoal.judging.models.p_sensitive import PSensitive
 from shoal.judging.models.requirements import Requirements
@@ -31,18 +32,18 @@ def adult(rows=None):
         pl.col("age").cast(pl.Int64), pl.col("education").rank("dense").alias("education-num")
     )
     quasi = [name for name in ADULT_COLUMNS if name not in (*SECRETS, "salary-class")]
-    plans = [ColumnPlan(name, "quasi", None if name == "age" else adult_file(name)) for name in quasi]
-    return encode(data, plans + [ColumnPlan(name, "sensitive") for name in SECRETS])
+    plans = [ColumnPlan(name, QUASI, None if name == "age" else adult_file(name)) for name in quasi]
+    return encode(data, plans + [ColumnPlan(name, SENSITIVE) for name in SECRETS])
 
 
 def people(rows):
     """The census sample with six quasi-identifiers and three sensitive columns."""
-    plans = [ColumnPlan("age", "quasi", {"widths": [5, 10, 20]}), ColumnPlan("gender", "quasi")]
+    plans = [ColumnPlan("age", QUASI, {"widths": [5, 10, 20]}), ColumnPlan("gender", QUASI)]
     plans += [
-        ColumnPlan(name, "quasi", SHIPPED / f"census_{name}.csv")
+        ColumnPlan(name, QUASI, SHIPPED / f"census_{name}.csv")
         for name in ("marital", "race", "workclass", "country")
     ]
-    plans += [ColumnPlan(name, "sensitive") for name in ("education", "occupation", "salary")]
+    plans += [ColumnPlan(name, SENSITIVE) for name in ("education", "occupation", "salary")]
     return encode(sample("census", rows, seed=1), plans)
 
 

@@ -18,6 +18,7 @@ import polars as pl
 
 from shoal.coding.column_plan import ColumnPlan
 from shoal.coding.encode import encode
+from shoal.coding.roles import QUASI
 from shoal.judging.measures import MEASURES
 from shoal.judging.models import MODELS
 from shoal.judging.models.k_anonymity import KAnonymity
@@ -93,7 +94,7 @@ def art(rows, seed):
         # Values that hang higher up repeat their last node, so that all lines are as long.
         full = [[line[0]] * (depth - len(line)) + line for line in lines]
         tree = [";".join([*line, "*"]) for line in full]
-        plans.append(ColumnPlan(f"A{j + 1}", "quasi", write_hierarchy(f"art_{j + 1}", tree)))
+        plans.append(ColumnPlan(f"A{j + 1}", QUASI, write_hierarchy(f"art_{j + 1}", tree)))
     return encode(pl.DataFrame(columns), plans)
 
 
@@ -114,7 +115,7 @@ def adult(rows=None, seed=0):
     data = pl.read_csv(folder / "adult.csv", separator=";")
     if rows:
         data = data.sample(rows, seed=seed)
-    return encode(data, [ColumnPlan(c, "quasi", folder / f"adult_hierarchy_{c}.csv") for c in data.columns])
+    return encode(data, [ColumnPlan(c, QUASI, folder / f"adult_hierarchy_{c}.csv") for c in data.columns])
 
 
 def cmc():
@@ -122,7 +123,7 @@ def cmc():
     data = pl.read_csv(DATA / "cmc" / "cmc.csv")
     names = data.columns[:-1]
     widths = {names[0]: {"widths": [5, 10]}, names[3]: {"widths": [2, 4]}}
-    return encode(data, [ColumnPlan(name, "quasi", widths.get(name)) for name in names])
+    return encode(data, [ColumnPlan(name, QUASI, widths.get(name)) for name in names])
 
 
 def loss(table, release, measure):

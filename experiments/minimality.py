@@ -21,6 +21,7 @@ import polars as pl
 from shoal.coding.column_plan import ColumnPlan
 from shoal.coding.columns import Columns
 from shoal.coding.encode import encode
+from shoal.coding.roles import QUASI, SENSITIVE
 from shoal.errors import InfeasibleError, LimitError
 from shoal.judging.attacks.possible_releases import outcomes
 from shoal.judging.models.k_anonymity import KAnonymity
@@ -89,7 +90,7 @@ def renamed(pattern):
 def table_of(rows):
     """Ages 1..rows, and as many values as rows."""
     frame = pl.DataFrame({"age": list(range(1, rows + 1)), "value": [f"v{i}" for i in range(rows)]})
-    return encode(frame, [ColumnPlan("age", "quasi", None), ColumnPlan("value", "sensitive", None)])
+    return encode(frame, [ColumnPlan("age", QUASI, None), ColumnPlan("value", SENSITIVE, None)])
 
 
 def asked(method, least):

@@ -22,6 +22,7 @@ from shoal import io
 from shoal.apps.samples import sample
 from shoal.coding.column_plan import ColumnPlan
 from shoal.coding.encode import encode
+from shoal.coding.roles import QUASI, SENSITIVE
 from shoal.errors import InfeasibleError
 from shoal.judging.attacks import ATTACKS
 from shoal.judging.attacks.rerun import rerun, true_classes
@@ -114,15 +115,15 @@ def census(rows, columns=3, secret=False):
     if rows not in _tables:
         _tables[rows] = sample("census", rows, seed=1)
     trees = {name: SHIPPED / f"census_{name}.csv" for name in CENSUS if name not in ("age", "gender")}
-    plans = [ColumnPlan(name, "quasi", trees.get(name)) for name in CENSUS[:columns]]
-    plans += [ColumnPlan("occupation", "sensitive")] if secret else []
+    plans = [ColumnPlan(name, QUASI, trees.get(name)) for name in CENSUS[:columns]]
+    plans += [ColumnPlan("occupation", SENSITIVE)] if secret else []
     return encode(_tables[rows], plans)
 
 
 def adult(columns=4):
     folder = DATA / "adult"
     plans = [
-        ColumnPlan(name, "quasi", None if name == "age" else folder / f"adult_hierarchy_{name}.csv")
+        ColumnPlan(name, QUASI, None if name == "age" else folder / f"adult_hierarchy_{name}.csv")
         for name in ADULT[:columns]
     ]
     return encode(io.read(folder / "adult.csv"), plans)
@@ -163,7 +164,7 @@ def timed(table, made):
 def numbered(table):
     """The same rows with the values of each column as numbers, in the order of its tree, and without trees."""
     columns = {a.name: table.quasi.wide[:, j].astype(np.int64) for j, a in enumerate(table.attributes)}
-    return encode(io.read(pl.DataFrame(columns)), [ColumnPlan(name, "quasi", None) for name in columns])
+    return encode(io.read(pl.DataFrame(columns)), [ColumnPlan(name, QUASI, None) for name in columns])
 
 
 def as_in_the_paper(table, k):

@@ -18,6 +18,7 @@ from experiments.drawing import panels, saved
 from experiments.four_steps import costs, four_steps
 from shoal.coding.column_plan import ColumnPlan
 from shoal.coding.encode import encode
+from shoal.coding.roles import QUASI, SENSITIVE
 from shoal.errors import InfeasibleError
 from shoal.judging.attacks.attribute_disclosure import AttributeDisclosure
 from shoal.judging.linking.evidence import Evidence
@@ -71,14 +72,14 @@ def adult(rows=ROWS, *, age_levels=False, limits=None):
         return folder / f"adult_hierarchy_{name}.csv"
 
     limits = limits or {}
-    plans = [ColumnPlan("age", "quasi", {"widths": [5, 10, 20]} if age_levels else None)]
-    plans += [ColumnPlan(name, "quasi", limit=limits.get(name)) for name in ("workclass", "race", "sex")]
+    plans = [ColumnPlan("age", QUASI, {"widths": [5, 10, 20]} if age_levels else None)]
+    plans += [ColumnPlan(name, QUASI, limit=limits.get(name)) for name in ("workclass", "race", "sex")]
     plans += [
-        ColumnPlan(name, "quasi", tree(name), limit=limits.get(name))
+        ColumnPlan(name, QUASI, tree(name), limit=limits.get(name))
         for name in ("marital-status", "native-country")
     ]
-    plans += [ColumnPlan(name, "sensitive", tree(name)) for name in ("education", "occupation")]
-    plans += [ColumnPlan("education-num", "sensitive", {"tree": NUMBER_TREE})]
+    plans += [ColumnPlan(name, SENSITIVE, tree(name)) for name in ("education", "occupation")]
+    plans += [ColumnPlan("education-num", SENSITIVE, {"tree": NUMBER_TREE})]
     return encode(data, plans)
 
 
@@ -99,9 +100,9 @@ def synthetic(name, rows=ROWS, seed=1):
     columns = {"age": np.floor(draw(name[0], 100)).astype(np.int64)}
     columns |= {f"Q{j}": letters[np.floor(draw(name[0], 8)).astype(int)] for j in (1, 2, 3)}
     columns |= {f"S{j}": letters[np.floor(draw(name[1], 8)).astype(int)] for j in (1, 2)}
-    plans = [ColumnPlan("age", "quasi")]
-    plans += [ColumnPlan(f"Q{j}", "quasi", {"tree": BINARY}) for j in (1, 2, 3)]
-    plans += [ColumnPlan(f"S{j}", "sensitive", {"tree": BINARY}) for j in (1, 2)]
+    plans = [ColumnPlan("age", QUASI)]
+    plans += [ColumnPlan(f"Q{j}", QUASI, {"tree": BINARY}) for j in (1, 2, 3)]
+    plans += [ColumnPlan(f"S{j}", SENSITIVE, {"tree": BINARY}) for j in (1, 2)]
     return encode(pl.DataFrame(columns), plans)
 
 

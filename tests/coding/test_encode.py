@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from shoal.coding.column_plan import ColumnPlan
 from shoal.coding.encode import encode, renumbered
+from shoal.coding.roles import QUASI, SENSITIVE, find_role
 from shoal.errors import DataError, HierarchyError
 
 COLUMNS = {
@@ -45,7 +46,9 @@ def planned(draw):
         if columns[name].null_count() == rows and role in ("quasi", "sensitive"):
             role = "plain"
         if role:
-            plan.append(ColumnPlan(name, role, draw(st.sampled_from(specs)), draw(st.floats(0, 3))))
+            plan.append(
+                ColumnPlan(name, find_role(role), draw(st.sampled_from(specs)), draw(st.floats(0, 3)))
+            )
     return pl.DataFrame(columns), plan
 
 
@@ -81,8 +84,8 @@ def test_limits_apply_to_quasi_identifiers():
     table = encode(
         frame,
         [
-            ColumnPlan("age", "quasi", spec, limit=("5-9",)),
-            ColumnPlan("pay", "sensitive", spec, limit=("5-9",)),
+            ColumnPlan("age", QUASI, spec, limit=("5-9",)),
+            ColumnPlan("pay", SENSITIVE, spec, limit=("5-9",)),
         ],
     )
     age, pay = table.attributes[0].hierarchy, table.sensitive[0].hierarchy
@@ -97,7 +100,7 @@ def test_limits_apply_to_quasi_identifiers():
 
 def test_the_two_zeros_and_all_nan_are_one_value_each():
     frame = pl.DataFrame({"x": [0.0, -0.0, math.nan, -math.nan, math.inf, None]})
-    table = encode(frame, [ColumnPlan("x", "quasi")])
+    table = encode(frame, [ColumnPlan("x", QUASI)])
     assert table.quasi.wide[:, 0].tolist() == [0, 0, 2, 2, 1, 3]
     assert table.attributes[0].hierarchy.levels[0].names.to_list() == ["0.0", "inf", "NaN", None]
 
@@ -105,9 +108,9 @@ def test_the_two_zeros_and_all_nan_are_one_value_each():
 def test_all_problems_are_told_at_once():
     frame = pl.DataFrame({"age": ["1", "x"], "zip": ["a", "b"], "gone": [None, None]})
     plan = [
-        ColumnPlan("age", "quasi", {"widths": [5]}),
-        ColumnPlan("zip", "quasi", {"tree": {"N": ["a"], "S": ["c"]}}),
-        ColumnPlan("gone", "sensitive"),
+        ColumnPlan("age", QUASI, {"widths": [5]}),
+        ColumnPlan("zip", QUASI, {"tree": {"N": ["a"], "S": ["c"]}}),
+        ColumnPlan("gone", SENSITIVE),
     ]
     with pytest.raises(DataError) as caught:
         encode(frame, plan)
@@ -125,22 +128,22 @@ def test_all_problems_are_told_at_once():
 def test_plans_that_do_not_fit_the_table():
     frame = pl.DataFrame({"age": [1, 2], "zip": ["a", "b"]})
     with pytest.raises(DataError, match=r"no column 'Zip' \(did you mean 'zip'\?\)"):
-        encode(frame, [ColumnPlan("Zip", "quasi")])
+        encode(frame, [ColumnPlan("Zip", QUASI)])
     with pytest.raises(DataError, match="column 'age' has more than one role: quasi, sensitive"):
-        encode(frame, [ColumnPlan("age", "quasi"), ColumnPlan("age", "sensitive")])
+        encode(frame, [ColumnPlan("age", QUASI), ColumnPlan("age", SENSITIVE)])
     with pytest.raises(DataError, match="no rows"):
-        encode(frame.clear(), [ColumnPlan("age", "quasi")])
+        encode(frame.clear(), [ColumnPlan("age", QUASI)])
     with pytest.raises(HierarchyError, match="column 'zip': no node is called 'c'"):
-        encode(frame, [ColumnPlan("zip", "quasi", limit=("c",))])
+        encode(frame, [ColumnPlan("zip", QUASI, limit=("c",))])
 
 
 def test_many_columns_and_many_values():
     wide = pl.DataFrame({f"c{i}": np.arange(20) % (i + 1) for i in range(200)})
-    table = encode(wide, [ColumnPlan(name, "quasi") for name in wide.columns])
+    table = encode(wide, [ColumnPlan(name, QUASI) for name in wide.columns])
     assert table.quasi.wide.shape == (20, 200)
     assert np.array_equal(table.quasi.wide, wide.to_numpy())
     many = pl.DataFrame({"id": pl.Series(range(300_000), dtype=pl.Int64).cast(pl.String)})
-    table = encode(many, [ColumnPlan("id", "quasi", "auto")])
+    table = encode(many, [ColumnPlan("id", QUASI, "auto")])
     assert np.array_equal(np.sort(table.quasi.wide[:, 0]), np.arange(300_000))
 
 

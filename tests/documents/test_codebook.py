@@ -32,7 +32,7 @@ from shoal.methods import METHODS
 from shoal.release.record import NOT_FOR_PUBLICATION
 from shoal.support.wording import escape_formula
 
-ANALYST = Path(__file__).parents[1] / "analyst.py"
+ANALYST = Path(__file__).parents[1] / "oracles" / "analyst.py"
 
 DRAWN = random.Random(7)
 ROWS = 300

@@ -16,6 +16,7 @@ from scipy.stats.contingency import association
 from shoal.coding import CodedTable
 from shoal.coding.column_plan import ColumnPlan
 from shoal.coding.encode import encode
+from shoal.coding.roles import QUASI, SENSITIVE
 from shoal.documents.report.bins import EVERYTHING, MISSING, OTHER, Bins, bins_of, label
 from shoal.documents.report.distributions import Spread, correlations, cramers_v, spearman
 from shoal.documents.report.gate import USUAL_K, Gate
@@ -76,7 +77,7 @@ def test_the_k_of_a_gate_is_the_policy_s_or_the_usual_one() -> None:
 
 
 def coded(values: list[object], hierarchy: object = None) -> CodedTable:
-    return encode(pl.DataFrame({"a": values}), [ColumnPlan("a", "quasi", hierarchy)])  # type: ignore[arg-type]
+    return encode(pl.DataFrame({"a": values}), [ColumnPlan("a", QUASI, hierarchy)])  # type: ignore[arg-type]
 
 
 def binned(values: list[object], gate: Gate, hierarchy: object = None) -> dict[str, int]:
@@ -262,7 +263,7 @@ def test_rank_correlation_is_spearman_s(points: list[tuple[int, int]]) -> None:
 def test_correlations_take_cells_by_their_middle() -> None:
     table = encode(
         pl.DataFrame({"x": [1, 2, 3, 4, 5, 6], "y": [2, 4, 6, 8, 10, 12], "z": [6, 5, 4, 3, 2, 1]}),
-        [ColumnPlan("x", "quasi"), ColumnPlan("y", "quasi"), ColumnPlan("z", "sensitive")],
+        [ColumnPlan("x", QUASI), ColumnPlan("y", QUASI), ColumnPlan("z", SENSITIVE)],
     )
     low = np.array([[0, 0], [3, 3]], np.int32)
     high = np.array([[2, 2], [5, 5]], np.int32)

@@ -18,6 +18,7 @@ import shoal
 from shoal.apps.samples import sample
 from shoal.coding.column_plan import ColumnPlan
 from shoal.coding.encode import encode
+from shoal.coding.roles import QUASI
 from shoal.errors import PolicyError, ShoalError
 from shoal.judging.models.k_anonymity import KAnonymity
 from shoal.judging.models.requirements import Requirements
@@ -123,7 +124,7 @@ def ask_people(names: Iterable[str]) -> None:
 def ask_rarely() -> None:
     """Call kernels that few tables need: a wheel has them, but no method has them compiled before it starts."""
     few, many = (
-        encode(sample("census", rows), [ColumnPlan(name, "quasi") for name in ("age", "education")])
+        encode(sample("census", rows), [ColumnPlan(name, QUASI) for name in ("age", "education")])
         for rows in (60, 2 * PIECE + 1)
     )
     five = Requirements(models=(KAnonymity(k=5),))

@@ -20,6 +20,7 @@ from shoal import io
 from shoal.apps.samples import sample
 from shoal.coding import encode
 from shoal.coding.column_plan import ColumnPlan
+from shoal.coding.roles import PLAIN, QUASI, SENSITIVE
 from shoal.errors import DataError, OutputError
 from shoal.io import coded, frame, output, sheet
 from shoal.io import read_back as returning
@@ -115,10 +116,10 @@ def test_tables_are_coded_alike_whole_and_in_pieces(values):
     rows = pl.DataFrame({"q": values, "s": values[::-1], "p": values, "n": range(len(values))}, strict=False)
     rows = rows.with_columns(q=pl.col("q").fill_null("d"), s=pl.col("s").fill_null("d"))
     plan = [
-        ColumnPlan("q", "quasi"),
-        ColumnPlan("s", "sensitive"),
-        ColumnPlan("p", "plain"),
-        ColumnPlan("n", "plain"),
+        ColumnPlan("q", QUASI),
+        ColumnPlan("s", SENSITIVE),
+        ColumnPlan("p", PLAIN),
+        ColumnPlan("n", PLAIN),
     ]
     whole = encode.encode(rows, plan)
     with pytest.MonkeyPatch.context() as patch:
@@ -398,8 +399,8 @@ def test_texts_are_compared_by_their_places(cells, words, most, tmp_path, monkey
 @pytest.mark.parametrize("part", [False, True])
 def test_mondrian_in_threads_makes_the_same_regions(options, limit, processors, part, monkeypatch):
     plan = [
-        ColumnPlan("age", "quasi", {"widths": [20, 40]}, limit=limit),
-        *(ColumnPlan(name, "quasi") for name in ("gender", "education", "occupation")),
+        ColumnPlan("age", QUASI, {"widths": [20, 40]}, limit=limit),
+        *(ColumnPlan(name, QUASI) for name in ("gender", "education", "occupation")),
     ]
     table = encode.encode(sample("census", 3000), plan)
     if part:  # it compares with the whole table, and knows how often values occur there
@@ -421,7 +422,7 @@ def test_rows_that_are_all_alike_are_one_branch(monkeypatch):
     for module in (mondrian, branches):
         monkeypatch.setattr(module, "PIECE", 10)
     table = encode.encode(
-        pl.DataFrame({"a": [1] * 500, "b": ["x"] * 500}), [ColumnPlan(n, "quasi") for n in "ab"]
+        pl.DataFrame({"a": [1] * 500, "b": ["x"] * 500}), [ColumnPlan(n, QUASI) for n in "ab"]
     )
     wanted = Requirements(models=(MODELS["k-anonymity"](k=3),))
     assert len(mondrian.Mondrian().anonymize(table, wanted, Run.start(1)).low) == 1
@@ -429,8 +430,8 @@ def test_rows_that_are_all_alike_are_one_branch(monkeypatch):
 
 def test_full_domain_of_many_equal_rows(monkeypatch):
     columns = ("age", "gender", "education", "marital")
-    plan = [ColumnPlan(name, "quasi", {"widths": [5, 20]} if name == "age" else None) for name in columns]
-    table = encode.encode(sample("census", 3000), [*plan, ColumnPlan("salary", "sensitive")])
+    plan = [ColumnPlan(name, QUASI, {"widths": [5, 20]} if name == "age" else None) for name in columns]
+    table = encode.encode(sample("census", 3000), [*plan, ColumnPlan("salary", SENSITIVE)])
     wanted = Requirements(
         models=(MODELS["k-anonymity"](k=3), MODELS["distinct-l"](l=2, column=0, column_name="salary")),
         suppression=0.05,

@@ -23,6 +23,7 @@ from shoal.apps.cli import main
 from shoal.coding.column_plan import ColumnPlan
 from shoal.coding.encode import encode
 from shoal.coding.hierarchy.tree_files import read_text
+from shoal.coding.roles import DROP, QUASI
 from shoal.errors import DataError, HierarchyError, PolicyError, did_you_mean
 from shoal.io import read_errors as unreadable
 from shoal.io.databases import DatabaseTable
@@ -462,7 +463,7 @@ def test_a_table_with_very_many_columns(valid):
     data = originals.table()
     many = {f"c{number}": pl.Series([1] * data.height) for number in range(12_000)}
     wide = data.with_columns(**many)
-    plan = [*(ColumnPlan(name, "drop") for name in many), ColumnPlan("age", "quasi")]
+    plan = [*(ColumnPlan(name, DROP) for name in many), ColumnPlan("age", QUASI)]
     start = time.perf_counter()
     encode(io.read(wide), plan)
     assert time.perf_counter() - start < 10

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import shoal
 from shoal.coding.column_plan import ColumnPlan
 from shoal.coding.encode import encode
+from shoal.coding.roles import QUASI, SENSITIVE
 from shoal.errors import InfeasibleError, PolicyError
 from shoal.judging.models.k_e import KE
 
@@ -24,7 +25,7 @@ def groups_of(classes, tree=None):
             "salary": [v for own in classes for v in own],
         }
     )
-    plans = [ColumnPlan("q", "quasi"), ColumnPlan("salary", "sensitive", tree)]
+    plans = [ColumnPlan("q", QUASI), ColumnPlan("salary", SENSITIVE, tree)]
     table = encode(frame, plans)
     return table, table.grouped(table.quasi.wide[:, 0].copy(), len(classes))
 

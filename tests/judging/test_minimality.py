@@ -12,6 +12,7 @@ import pytest
 import shoal
 from shoal.coding.column_plan import ColumnPlan
 from shoal.coding.encode import encode
+from shoal.coding.roles import QUASI, SENSITIVE
 from shoal.errors import DataError, LimitError, PolicyError
 from shoal.judging.attacks.minimality import Minimality
 from shoal.judging.attacks.possible_releases import arrangements, outcomes
@@ -33,7 +34,7 @@ ROLES = {"quasi": ["age"], "sensitive": ["s"], "k": 2, "l": {"probabilistic": 2}
 
 def coded(labels):
     frame = pl.DataFrame({"age": range(1, len(labels) + 1), "s": [str(label) for label in labels]})
-    table = encode(frame, [ColumnPlan("age", "quasi", None), ColumnPlan("s", "sensitive", None)])
+    table = encode(frame, [ColumnPlan("age", QUASI, None), ColumnPlan("s", SENSITIVE, None)])
     return with_changes(table, sensitive_codes=np.asfortranarray(np.array(labels, np.int32)[:, None]))
 
 

@@ -14,6 +14,7 @@ import shoal
 from shoal.apps.cli import main
 from shoal.coding.column_plan import ColumnPlan
 from shoal.coding.encode import encode
+from shoal.coding.roles import QUASI
 from shoal.errors import DataError, PolicyError
 from shoal.judging.attacks import ATTACKS
 from shoal.judging.attacks.statistical import KNOWLEDGE
@@ -137,7 +138,7 @@ def test_a_row_that_several_classes_cover_counts_where_it_is_most_suspicious(ord
     """
     ages = [1, 2, 2, 1, 3, 4, 4, 5, 5, 6, 4, 6, 3]
     region_of = np.array([0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 2])
-    table = encode(pl.DataFrame({"age": ages}), [ColumnPlan("age", "quasi")])
+    table = encode(pl.DataFrame({"age": ages}), [ColumnPlan("age", QUASI)])
     low, high = np.array([[0], [1], [3]], np.int32), np.array([[2], [3], [5]], np.int32)
     turned, place = list(order), np.argsort(order).astype(np.int32)
     seen = Published(

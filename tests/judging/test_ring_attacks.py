@@ -8,6 +8,7 @@ import pytest
 
 from shoal.coding.column_plan import ColumnPlan
 from shoal.coding.encode import encode
+from shoal.coding.roles import QUASI, SENSITIVE
 from shoal.errors import DataError
 from shoal.judging.attacks import ATTACKS
 from shoal.judging.linking.evidence import Evidence
@@ -26,7 +27,7 @@ def people(rows=400):
     frame = pl.DataFrame(
         {"a": [i % 5 for i in range(rows)], "b": list(range(rows)), "s": [f"v{i % 7}" for i in range(rows)]}
     )
-    return encode(frame, [ColumnPlan("a", "quasi"), ColumnPlan("b", "quasi"), ColumnPlan("s", "sensitive")])
+    return encode(frame, [ColumnPlan("a", QUASI), ColumnPlan("b", QUASI), ColumnPlan("s", SENSITIVE)])
 
 
 def evidence_by(table, **options):

@@ -13,6 +13,7 @@ import shoal
 from shoal.apps.cli import main
 from shoal.coding import Attribute, CodedTable
 from shoal.coding.hierarchy import Hierarchy
+from shoal.coding.roles import QUASI, SENSITIVE
 from shoal.errors import LimitError, PolicyError
 from shoal.judging.measures.measure import ClassMeasure
 from shoal.judging.models.k_anonymity import KAnonymity
@@ -416,7 +417,7 @@ def test_it_is_registered():
     assert METHODS["full-domain"] is FullDomain
 
 
-QUASI = ("sex", "age", "race", "marital-status", "education", "native-country", "workclass", "occupation")
+COLUMNS_OF_ADULT = ("sex", "age", "race", "marital-status", "education", "native-country", "workclass", "occupation")
 
 
 TWO = Requirements(models=(KAnonymity(k=2),), suppression=0.12)
@@ -432,10 +433,8 @@ def adult_table(folder, sensitive=()):
 
     data = pl.read_csv(folder / "adult.csv", separator=";", infer_schema=False)
     plans = [
-        ColumnPlan(
-            name, "sensitive" if name in sensitive else "quasi", folder / f"adult_hierarchy_{name}.csv"
-        )
-        for name in (*QUASI, "salary-class")
+        ColumnPlan(name, SENSITIVE if name in sensitive else QUASI, folder / f"adult_hierarchy_{name}.csv")
+        for name in (*COLUMNS_OF_ADULT, "salary-class")
     ]
     return encode(data, plans)
 
@@ -444,7 +443,7 @@ def adult_by_joins(folder, levels, k):
     """LM and suppressed rows of a mapping from the files alone: joins, counts and plain arithmetic."""
     data = pl.read_csv(folder / "adult.csv", separator=";", infer_schema=False).with_row_index("row")
     shown, lost = [], []
-    for name, level in zip((*QUASI, "salary-class"), levels, strict=True):
+    for name, level in zip((*COLUMNS_OF_ADULT, "salary-class"), levels, strict=True):
         tree = pl.read_csv(
             folder / f"adult_hierarchy_{name}.csv", separator=";", has_header=False, infer_schema=False
         )

@@ -12,6 +12,7 @@ from scipy.stats import chi2
 
 from shoal.coding.column_plan import ColumnPlan
 from shoal.coding.encode import encode
+from shoal.coding.roles import QUASI, SENSITIVE
 from shoal.errors import LimitError, PolicyError
 from shoal.judging.attacks import ATTACKS
 from shoal.judging.attacks.statistical import accusations
@@ -103,8 +104,8 @@ def example(tmp_path_factory):
         "nation": written("nation", [[name, *bloc, "*"] for name, bloc in BLOCS.items()]),
         "zip": written("zip", [[z, *(z[: 5 - i] + "*" * i for i in range(1, 5)), "*"] for z in zips]),
     }
-    plans = [ColumnPlan(name, "quasi", path) for name, path in files.items()]
-    return encode(data, [*plans, ColumnPlan("sal", "sensitive")])
+    plans = [ColumnPlan(name, QUASI, path) for name, path in files.items()]
+    return encode(data, [*plans, ColumnPlan("sal", SENSITIVE)])
 
 
 def test_without_relocation_the_example_needs_2_2_4(example):
@@ -408,7 +409,7 @@ def test_randomized_targets_differ_between_runs():
     """Two small groups and six full ones that are all equally far: over 20 runs, more than one is chosen."""
     names = [f"n{i}" for i in range(8)]
     data = pl.DataFrame({"q": ["n0", "n1", *(name for name in names[2:] for _ in range(4))]})
-    table = encode(data, [ColumnPlan("q", "quasi")])
+    table = encode(data, [ColumnPlan("q", QUASI)])
     chosen = {
         Hybrid(variant="randomized", budget=0.2).anonymize(table, plain(4), Run.start(seed)).region_of[0]
         for seed in range(20)
@@ -539,7 +540,7 @@ def test_whoever_knows_no_counts_points_less_well():
     random = np.random.default_rng(2)
     table = encode(
         pl.DataFrame({"a": random.integers(0, 40, 2000), "b": random.integers(0, 12, 2000)}),
-        [ColumnPlan("a", "quasi"), ColumnPlan("b", "quasi")],
+        [ColumnPlan("a", QUASI), ColumnPlan("b", QUASI)],
     )
     release = Hybrid(budget=0.1).anonymize(table, plain(4), Run.start(1))
     evidence = evidence_by(table, release)
@@ -633,7 +634,7 @@ def test_any_group_model_holds_after_relocation(data, table, k, budget, suppress
 def test_a_group_without_diversity_takes_one_row_from_its_neighbour():
     """Town A has only flu; one row of cold from town B mends it, while the whole of A would be four cells."""
     data = pl.DataFrame({"town": ["A"] * 4 + ["B"] * 6, "disease": ["flu"] * 4 + ["cold", "flu"] * 3})
-    table = encode(data, [ColumnPlan("town", "quasi"), ColumnPlan("disease", "sensitive")])
+    table = encode(data, [ColumnPlan("town", QUASI), ColumnPlan("disease", SENSITIVE)])
     diverse = MODELS["distinct-l"](l=2, column=0, column_name="disease")
     requirements = plain(3, 0.0, "lm", diverse)
     assert FullDomain().anonymize(table, requirements, Run.start(1)).levels == (1,)
@@ -648,7 +649,7 @@ def test_a_group_without_diversity_takes_one_row_from_its_neighbour():
 def test_suppression_alone_serves_where_moves_would_spoil_a_group():
     """One other value in seven is doubt enough, one in eight is not: the row of B is suppressed, not moved."""
     data = pl.DataFrame({"town": ["A"] * 7 + ["B"], "disease": ["flu"] * 6 + ["cold", "flu"]})
-    table = encode(data, [ColumnPlan("town", "quasi"), ColumnPlan("disease", "sensitive")])
+    table = encode(data, [ColumnPlan("town", QUASI), ColumnPlan("disease", SENSITIVE)])
     doubt = MODELS["entropy-l"](l=1.5, column=0, column_name="disease")
     release = Hybrid(budget=0.2).anonymize(table, plain(2, 0.3, "lm", doubt), Run.start(1))
     assert release.region_of.tolist() == [0] * 7 + [-1]
@@ -659,7 +660,7 @@ def test_groups_that_other_models_suppress_leave_the_test_less_freedom():
     data = pl.DataFrame(
         {"a": [1, 1, 2, 1, 1, 3, 4, 1], "b": list("wwwxywwz"), "s": ["v0"] * 6 + ["v1"] * 2},
     )
-    table = encode(data, [ColumnPlan("a", "quasi"), ColumnPlan("b", "quasi"), ColumnPlan("s", "sensitive")])
+    table = encode(data, [ColumnPlan("a", QUASI), ColumnPlan("b", QUASI), ColumnPlan("s", SENSITIVE)])
     requirements = Requirements(models=(ShareOfFirst(share=0.8),), suppression=0.3)
     release = Hybrid(variant="statistical", budget=0.45).anonymize(table, requirements, Run.start(1))
     assert release.facts["p_value"] >= 0.05
@@ -730,7 +731,7 @@ def test_the_loss_without_relocation_is_told(example):
 @pytest.mark.parametrize(("k", "suppression"), [(5, 0.0), (50, 0.0), (5, 0.05)])
 def test_without_a_budget_adult_gets_the_optimum_of_full_domain(adult, k, suppression):
     names = ["sex", "age", "race", "marital-status", "education", "native-country", "workclass", "occupation"]
-    plans = [ColumnPlan(n, "quasi", adult / f"adult_hierarchy_{n}.csv") for n in (*names, "salary-class")]
+    plans = [ColumnPlan(n, QUASI, adult / f"adult_hierarchy_{n}.csv") for n in (*names, "salary-class")]
     table = encode(pl.read_csv(adult / "adult.csv", separator=";", infer_schema=False), plans)
     requirements = plain(k, suppression)
     expected_ = FullDomain().anonymize(table, requirements, Run.start(1))

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from shoal.coding.column_plan import ColumnPlan
 from shoal.coding.encode import encode
+from shoal.coding.roles import QUASI, SENSITIVE
 from shoal.errors import InfeasibleError, PolicyError
 from shoal.judging.measures import MEASURES
 from shoal.judging.models import MODELS
@@ -114,7 +115,7 @@ def test_every_variant_keeps_its_promises_and_never_loses_more(table, k, budget,
 
 
 def ages(values):
-    return encode(pl.DataFrame({"age": values}), [ColumnPlan("age", "quasi")])
+    return encode(pl.DataFrame({"age": values}), [ColumnPlan("age", QUASI)])
 
 
 def whole(table):
@@ -146,7 +147,7 @@ def test_sensitive_values_stay_where_they_were():
         pl.DataFrame(
             {"age": [20, 21, 22, 60, 61, 90], "disease": ["flu", "flu", "cold", "cold", "flu", "hiv"]}
         ),
-        [ColumnPlan("age", "quasi"), ColumnPlan("disease", "sensitive")],
+        [ColumnPlan("age", QUASI), ColumnPlan("disease", SENSITIVE)],
     )
     diverse = DistinctDiversity(l=2, column=0, column_name="disease")
     requirements = Requirements(models=(KAnonymity(k=2), diverse))
@@ -162,7 +163,7 @@ def test_sensitive_values_stay_where_they_were():
 def test_relocation_improves_the_release_of_any_method(base):
     random = np.random.default_rng(5)
     data = pl.DataFrame({"a": random.integers(0, 30, 80), "b": random.integers(0, 9, 80)})
-    table = encode(data, [ColumnPlan("a", "quasi", {"widths": [5, 10]}), ColumnPlan("b", "quasi")])
+    table = encode(data, [ColumnPlan("a", QUASI, {"widths": [5, 10]}), ColumnPlan("b", QUASI)])
     release = Relocate(base=base, budget=0.05).anonymize(table, plain(5), Run.start(1))
     evidence = evidence_by(table, release)
     assert HybridK(k=5, budget=0.05).verify(evidence).holds

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 import shoal
 from shoal.apps.samples import sample
 from shoal.coding import CodedTable
+from shoal.coding.roles import QUASI, SENSITIVE
 from shoal.errors import InfeasibleError, LimitError, PolicyError, ShoalBug, ShoalError
 from shoal.judging.models import MODELS
 from shoal.judging.models.k_anonymity import KAnonymity
@@ -231,7 +232,7 @@ def tables_of_two_halves():
     from shoal.coding.encode import encode
 
     frame = pl.DataFrame({"q0": ["a"] * 10 + ["b"] * 10, "s0": ["x"] * 10 + ["y"] * 10})
-    return encode(frame, [ColumnPlan("q0", "quasi"), ColumnPlan("s0", "sensitive")])
+    return encode(frame, [ColumnPlan("q0", QUASI), ColumnPlan("s0", SENSITIVE)])
 
 
 @given(tables(rows=st.integers(2, 40)), st.integers(2, 3), st.integers(2, 15), st.floats(0, 1))

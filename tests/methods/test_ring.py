@@ -15,6 +15,7 @@ import shoal
 from shoal import io
 from shoal.coding.column_plan import ColumnPlan
 from shoal.coding.encode import encode
+from shoal.coding.roles import QUASI, SENSITIVE
 from shoal.errors import InfeasibleError, LimitError, PolicyError
 from shoal.io.text_columns import elements_of, sets_as_text
 from shoal.judging.linking.evidence import Evidence
@@ -224,7 +225,7 @@ def test_the_nearest_order_goes_around_a_square():
     """Four rows, two columns of two values: in order 00, 01, 10, 11 neighbours differ in 1, 2, 1 and 2 columns, and
     in the order 00, 01, 11, 10 in one each."""
     frame = pl.DataFrame({"a": ["0", "0", "1", "1"], "b": ["0", "1", "0", "1"]})
-    table = encode(frame, (ColumnPlan("a", "quasi"), ColumnPlan("b", "quasi")))
+    table = encode(frame, (ColumnPlan("a", QUASI), ColumnPlan("b", QUASI)))
     lost = {}
     for order in ("lexicographic", "nearest", "best"):
         parts, widths = Ring(partition="none", order=order).rings(table, 2, None, asked(2), Run.start(1))
@@ -313,13 +314,13 @@ def test_what_rings_cannot_give_is_refused_with_advice():
     assert len(caught.value.problems) == 2
 
 
-PLANS = (ColumnPlan("a", "quasi"), ColumnPlan("s", "sensitive"))
+PLANS = (ColumnPlan("a", QUASI), ColumnPlan("s", SENSITIVE))
 
 
 def test_limits_keep_blocks_apart():
     frame = pl.DataFrame({"a": [f"{i // 6}{i % 6}" for i in range(18)] + ["99"], "s": ["x"] * 19})
     tree = {"mask": "right"}
-    table = encode(frame, (ColumnPlan("a", "quasi", tree, limit=1), ColumnPlan("s", "sensitive")))
+    table = encode(frame, (ColumnPlan("a", QUASI, tree, limit=1), ColumnPlan("s", SENSITIVE)))
     with pytest.raises(InfeasibleError, match="1 of 19 rows"):
         Ring().anonymize(table, asked(2), Run.start(1))
     release = Ring().anonymize(table, asked(2, suppression=0.1), Run.start(1))
@@ -352,9 +353,9 @@ def test_better_in_every_cell_than_two_classes():
         }
     )
     plans = (
-        ColumnPlan("zip", "quasi", {"mask": "right"}),
-        ColumnPlan("sex", "quasi"),
-        ColumnPlan("age", "quasi"),
+        ColumnPlan("zip", QUASI, {"mask": "right"}),
+        ColumnPlan("sex", QUASI),
+        ColumnPlan("age", QUASI),
     )
     table = encode(frame, plans)
     parts = Partition(np.arange(5, dtype=np.int32), np.array([0, 3, 5]), np.array([0, 5]))
@@ -437,7 +438,7 @@ def test_uniform_belief_over_a_ring_of_five():
 
 def test_one_ring_can_lose_less_than_two_pairs():
     frame = pl.DataFrame({"a": ["1", "1", "2", "1"], "b": ["1", "1", "1", "2"], "c": ["1", "2", "2", "1"]})
-    table = encode(frame, [ColumnPlan(name, "quasi") for name in "abc"])
+    table = encode(frame, [ColumnPlan(name, QUASI) for name in "abc"])
     order, pairs = np.arange(4, dtype=np.int32), np.array([0, 2, 4])
     two = Partition(order, pairs, pairs)
     one = Partition(order, pairs[[0, 2]], pairs[[0, 2]])

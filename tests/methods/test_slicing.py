@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import shoal
 from shoal.coding.column_plan import ColumnPlan
 from shoal.coding.encode import encode
+from shoal.coding.roles import QUASI, SENSITIVE
 from shoal.errors import InfeasibleError, LimitError, PolicyError
 from shoal.judging.linking.evidence import Evidence
 from shoal.judging.models.l_diversity import DistinctDiversity, EntropyDiversity, ProbabilisticDiversity
@@ -219,7 +220,7 @@ def test_pearson_s_coefficient_sees_lines_and_only_of_numbers():
     rows = pl.DataFrame(
         {"x": x, "y": x**2, "z": 3 * x + random.integers(-3, 4, 17), "s": list("abcabcabcabcabcab")}
     )
-    table = encode(rows, [ColumnPlan(name, "quasi") for name in "xyz"] + [ColumnPlan("s", "sensitive")])
+    table = encode(rows, [ColumnPlan(name, QUASI) for name in "xyz"] + [ColumnPlan("s", SENSITIVE)])
     binned, lines = correlations(table), correlations(table, "pearson")
     assert binned[0, 1] == pytest.approx(1), "x determines its square"
     assert lines[0, 1] == pytest.approx(0), "and has no linear relation to it"
