@@ -417,7 +417,16 @@ def test_it_is_registered():
     assert METHODS["full-domain"] is FullDomain
 
 
-COLUMNS_OF_ADULT = ("sex", "age", "race", "marital-status", "education", "native-country", "workclass", "occupation")
+COLUMNS_OF_ADULT = (
+    "sex",
+    "age",
+    "race",
+    "marital-status",
+    "education",
+    "native-country",
+    "workclass",
+    "occupation",
+)
 
 
 TWO = Requirements(models=(KAnonymity(k=2),), suppression=0.12)
