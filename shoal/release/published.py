@@ -93,6 +93,11 @@ class Published(Brief):
         return isinstance(self.cells, Boxes)
 
     @property
+    def in_ranges(self) -> bool:
+        """Every cell is a range of values in its hierarchy, and none a set."""
+        return isinstance(self.cells, Boxes) and self.cells.sets is None
+
+    @property
     def covered(self) -> tuple[IntMatrix, IntMatrix]:
         """``[classes, quasi-identifiers]`` the first and the last code of each cell, or an error if some are not
         readable.

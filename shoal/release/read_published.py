@@ -110,31 +110,39 @@ def read_published(
     buckets = [] if bucket is None else [sheet.numbered(bucket, coded_values)[0].astype(np.int32)]
     class_of, first = distinct_rows([*texts, *buckets], len(sheet))
     unknown = [a.name for a, shown in zip(attributes, cells, strict=True) if not shown.known.all()]
-    unread, foreign = np.zeros(len(first), np.bool_), []
-    for j, (attribute, shown) in enumerate(zip(attributes, cells, strict=True)):
-        if _foreign(shown, attribute.hierarchy):
-            foreign.append(attribute.name)
-            cells[j] = _anything(shown, attribute.hierarchy.size)
-        elif not shown.known.all():
-            unread |= (~shown.known & ~shown.above)[texts[j][first]]
-    low = _place(texts, first, [shown.low for shown in cells])
-    high = _place(texts, first, [shown.high for shown in cells])
-    sets = (
-        class_sets(cells, _of_classes(texts, first))
-        if any(shown.sets is not None for shown in cells)
-        else None
-    )
     published = Published(
         attributes,
         sensitive,
         class_of,
         sensitive_codes,
-        BoxesInPart(low, high, sets, unread, tuple(foreign)) if unknown else Boxes(low, high, sets),
+        _read_boxes(attributes, cells, texts, first),
         suppressed,
         Buckets(buckets[0], texts=_of_classes(texts, first)) if buckets else CLASSES,
         tuple(_count_faults(shown, texts[j], weights) for j, shown in enumerate(cells)),
     )
     return published, unknown
+
+
+def _read_boxes(
+    attributes: Sequence[Attribute], cells: Sequence[PlacedCells], texts: Sequence[Codes], first: LongVector
+) -> Boxes | BoxesInPart:
+    """Return what the cells of each class cover. A column of which nothing is in its hierarchy may cover any value."""
+    unread, foreign, placed = np.zeros(len(first), np.bool_), [], []
+    for attribute, shown, number in zip(attributes, cells, texts, strict=True):
+        if _foreign(shown, attribute.hierarchy):
+            foreign.append(attribute.name)
+            placed.append(_anything(shown, attribute.hierarchy.size))
+            continue
+        placed.append(shown)
+        if not shown.known.all():
+            unread |= (~shown.known & ~shown.above)[number[first]]
+    low = _place(texts, first, [shown.low for shown in placed])
+    high = _place(texts, first, [shown.high for shown in placed])
+    listed = any(shown.sets is not None for shown in placed)
+    sets = class_sets(placed, _of_classes(texts, first)) if listed else None
+    if all(shown.known.all() for shown in cells):
+        return Boxes(low, high, sets)
+    return BoxesInPart(low, high, sets, unread, tuple(foreign))
 
 
 def _foreign(shown: PlacedCells, hierarchy: Hierarchy) -> bool:

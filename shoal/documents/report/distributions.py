@@ -135,7 +135,7 @@ def correlations(original: CodedTable, published: Published) -> list[tuple[str, 
     two are left out. Empty if the release shows sets. It uses ranks, because a single extreme person must not decide
     the figure. O(rows log rows x pairs).
     """
-    if not published.readable or published.sets is not None:
+    if not published.in_ranges:
         return []
     found: list[tuple[str, FloatVector, FloatVector]] = []
     for j, attribute in enumerate(original.attributes):

@@ -67,7 +67,7 @@ def examples(subject: Subject) -> Section | None:
 def _covered(subject: Subject, place: int) -> IntVector | None:
     """Return the rows of the original that the cells of a published row cover; None if its cells cannot be read."""
     published, codes = subject.published, subject.table.quasi.wide
-    if not published.readable or published.sets is not None:
+    if not published.in_ranges:
         return None
     own = published.class_of[place]
     low, high = (ends[own] for ends in published.covered)

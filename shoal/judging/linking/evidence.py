@@ -265,7 +265,7 @@ class Evidence(Brief):
         """
         table, published = self.table, self.published
         people = None if table is None else table.population
-        if table is None or people is None or not published.readable or published.sets is not None:
+        if table is None or people is None or not published.in_ranges:
             return None
         return population_sizes(published, people)
 

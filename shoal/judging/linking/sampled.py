@@ -160,7 +160,7 @@ class Sampled(Brief):
             return None
         if len(published.class_of) < published.rows:
             return UNSEEN
-        if published.sets is not None or not published.readable:
+        if not published.in_ranges:
             return "needs the original table, to tell the values of each published cell"
         return None
 

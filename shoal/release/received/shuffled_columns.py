@@ -126,8 +126,7 @@ def possible(published: Published, table: CodedTable | None, claimed: Making | N
     """
     quasi, sensitive = len(published.attributes), 0 if apart else len(published.sensitive)
     unshuffled = Making((tuple(range(quasi)),)) if quasi > 1 else APART
-    known = published.readable and published.sets is None
-    if table is None or not known:
+    if table is None or not published.in_ranges:
         ways = [unshuffled] if apart else [INTACT, unshuffled, *_linked_ways(quasi, sensitive)]
         found = _first(claimed, [*ways, APART] if table is not None else ways, claimed is not None and apart)
         return Ways(tuple(found), complete=quasi < 2)
@@ -148,7 +147,7 @@ def as_recorded(way: Making, published: Published, table: CodedTable | None, *, 
     """Return the way that a record tells, and ways with less shuffling if far more rows are rows of the original than
     the shuffle would leave. Raises DataError if the release cannot have been made so.
     """
-    if table is None or not published.readable or published.sets is not None or not way.in_buckets:
+    if table is None or not published.in_ranges or not way.in_buckets:
         return Ways((way,))
     quasi, sensitive = len(published.attributes), 0 if apart else len(published.sensitive)
     combinations = Combinations(published, table, quasi + sensitive)
