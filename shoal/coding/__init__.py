@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from shoal.support.registry import imported_late
 
 if TYPE_CHECKING:
-    from shoal.coding.table import Attribute, CodedTable, Unit
+    from shoal.coding.table import Attribute, CodedTable
 
 # Late, because policies need plans, and are checked before polars is imported.
-__getattr__ = imported_late(__name__, {"table": ("Attribute", "CodedTable", "Unit")})
+__getattr__ = imported_late(__name__, {"table": ("Attribute", "CodedTable")})
 
-__all__ = ["Attribute", "CodedTable", "Unit"]
+__all__ = ["Attribute", "CodedTable"]

@@ -97,6 +97,8 @@ class Kept(Brief):
     """Columns that are published as they are: as codes where that takes less memory, else as they came."""
 
     columns: Mapping[str, Coded | pl.Series] = field(default_factory=dict)
+    weights: str | None = None
+    """The one with the survey weights: how many people of the population each row stands for."""
 
     @classmethod
     def of(cls, frame: pl.DataFrame) -> Kept:

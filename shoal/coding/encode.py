@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
 
-from shoal.coding import Attribute, CodedTable, Unit
+from shoal.coding import Attribute, CodedTable
 from shoal.coding.column_plan import ColumnPlan
 from shoal.coding.columns import Columns, Kept
+from shoal.coding.counting import ByOwners, ByRows, Counting
 from shoal.coding.hierarchy import Hierarchy, build
 from shoal.coding.hierarchy.kinds import parsed
 from shoal.coding.roles import WEIGHT
@@ -59,21 +60,17 @@ def encode(source: Frame | Sheet | pl.DataFrame, plan: Sequence[ColumnPlan]) -> 
     weights = next((column.name for column in planned if column.role == WEIGHT), None)
     if weights is not None:
         check_weights(table.column(weights))
-    owners = [column for column in planned if column.role.counted]
-    person, units = _owners(table, owners)
+    values = _columns(secrets, table.rows)
+    countings = _countings(table, values, [column for column in planned if column.role.counted])
     named = [name for name in columns if by_name[name].role.removed]
     return CodedTable(
         _columns(attributes, table.rows),
-        _columns(secrets, table.rows),
-        Kept(shown),
+        values,
+        Kept(shown, weights),
         tuple(columns),
+        countings,
         dropped=dropped,
         named=pl.DataFrame({name: table.column(name) for name in named}),
-        person=person,
-        units=units,
-        followed=any(column.publish for column in owners),
-        in_order=_in_order(table, [column.order for column in owners]),
-        weighted_by=weights,
     )
 
 
@@ -82,9 +79,9 @@ def _columns(found: Sequence[_Column], rows: int) -> Columns:
     return Columns(tuple(one.attribute for one in found), tuple(one.codes for one in found), rows, exact)
 
 
-def _owners(table: _Columns, plan: Sequence[ColumnPlan]) -> tuple[IntVector | None, tuple[Unit, ...]]:
-    """Number the people of a table, or return None if every row is a person of its own, and the groups that they
-    belong to. Columns of one kind name them together. Raises DataError for rows of nobody.
+def _countings(table: _Columns, secrets: Columns, plan: Sequence[ColumnPlan]) -> tuple[Counting, ...]:
+    """Number the people of a table, unless every row is a person of its own, and the groups that they belong to.
+    Columns of one kind name them together. Raises DataError for rows of nobody.
     """
     lines = []
     for column in plan:
@@ -101,17 +98,19 @@ def _owners(table: _Columns, plan: Sequence[ColumnPlan]) -> tuple[IntVector | No
     units = []
     for kind in dict.fromkeys(column.group for column in plan if column.group is not None):
         number, count = _numbered(table, [column.name for column in plan if column.group == kind])
-        units.append(Unit(kind, number, count))
+        units.append(ByOwners(secrets, count, number_of=number, name=kind))
+    pseudonyms = any(column.publish for column in plan)
     if people in (0, table.rows):
-        return None, tuple(units)
+        return (replace(ByRows.of(secrets), pseudonyms=pseudonyms), *units)
     if units:
         # Rows that are sorted by person are then sorted by household, too, if nobody belongs to two.
         first = np.empty(people, np.int64)
-        first[person] = units[0].of
+        first[person] = units[0].owner
         rank = np.empty(people, np.int32)
         rank[np.argsort(first, kind="stable")] = np.arange(people, dtype=np.int32)
         person = rank[person]
-    return person, tuple(units)
+    place = _in_order(table, [column.order for column in plan])
+    return (ByOwners(secrets, people, pseudonyms=pseudonyms, number_of=person, place=place), *units)
 
 
 def missing_names(column: pl.Series) -> int:

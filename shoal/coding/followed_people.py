@@ -10,11 +10,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-import polars as pl
 
-from shoal.coding.groups import Groups, Shared, group
+from shoal.coding.columns import Columns, Kept
+from shoal.coding.counting import ByLists, ByOwners, Whole
 from shoal.coding.table import Attribute, CodedTable
 from shoal.support.arrays import IntMatrix, IntVector, LongVector
+from shoal.support.brief import Brief
 
 
 def rows_of_people(person: IntVector) -> tuple[LongVector, LongVector]:
@@ -49,17 +50,17 @@ def crowds(class_of: IntVector, person: IntVector) -> IntVector:
     return crowd
 
 
-@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class WideTable(CodedTable):
+@dataclass(frozen=True, eq=False, repr=False)
+class WideTable(Brief):
     """One row per person, for people with equally many rows: the quasi-identifiers of their first row, of their second,
     and so on. A quasi-identifier that changes within nobody appears once, and its loss counts for all rows.
-
-    A person's value of a sensitive column is the set of values in their rows, so groups count people for each value.
-    `sensitive_codes` holds only the rarest of them: enough to see that a group has different values.
     """
 
     whole: CodedTable
     """The table that the rows come from."""
+    table: CodedTable
+    """The table with one row per person. It holds only the rarest sensitive value of each: enough to see that a group
+    has different values. Its counting knows all of them."""
     members: IntMatrix
     """``[people, rows of each]`` rows of the whole table, in the order of their columns here."""
     places: IntMatrix
@@ -86,82 +87,26 @@ class WideTable(CodedTable):
                 )
                 columns.append(codes[:, place])
         rarest = np.empty((len(members), len(whole.sensitive)), np.int32, order="F")
-        for j, totals in enumerate(whole.totals):
+        for j, totals in enumerate(whole.counting.totals):
             codes = whole.secrets.narrow[j][members].astype(np.int32)
             rarest[:, j] = codes[np.arange(len(codes)), np.argmin(totals[codes], axis=1)]
-        return cls.of_matrices(
-            attributes,
-            np.asfortranarray(np.stack(columns, axis=1)),
-            whole.sensitive,
-            rarest,
-            pl.DataFrame(),
-            (),
-            whole=whole,
-            members=members,
-            places=places,
-        )
-
-    @property
-    def indivisible(self) -> str:
-        """Values of a person are in the rows of the table that they come from."""
-        return "people whose rows can be followed are compared as a whole"
-
-    @property
-    def one_value(self) -> bool:
-        """A person shows several values, if several rows."""
-        return bool(self.members.shape[1] == 1)
-
-    @cached_property
-    def totals(self) -> tuple[LongVector, ...]:
-        """How many people of the whole table have each code, per sensitive column."""
-        return self.whole.totals
-
-    def grouped(self, group_of: IntVector, groups: int, rows: IntVector | LongVector | None = None) -> Groups:
-        """Return groups of people as privacy models see them: a value counts for everybody who shows it in some row."""
-        members = self.members if rows is None else self.members[rows]
-        count = members.shape[1]
-        found = group(
-            np.repeat(group_of, count),
-            groups,
-            np.asfortranarray(self.whole.secrets.wide[members.ravel()]),
-            self.sensitive,
-            self.totals,
-            person=np.repeat(np.arange(len(members), dtype=np.int32), count),
-            people=self.whole.people,
-        )
-        # A row of this table is a person.
-        return replace(found, shared=Shared(found.size, self.whole.people))
+        secrets = Columns.of(whole.sensitive, rarest)
+        quasi = Columns.of(attributes, np.asfortranarray(np.stack(columns, axis=1)))
+        counting = ByLists(secrets, len(members), counting=whole.counting, members=members)
+        return cls(whole, CodedTable(quasi, secrets, Kept(), (), (counting,)), members, places)
 
     @cached_property
     def repeated(self) -> CodedTable:
         """The same with a row for each row of a person, all of which show what the person shows. It is for methods that
         never tear apart rows with equal values, and count people by themselves.
         """
-        count = self.members.shape[1]
-        return RepeatedTable.of_matrices(
-            self.attributes,
-            np.asfortranarray(np.repeat(self.quasi.wide, count, axis=0)),
-            self.sensitive,
-            np.asfortranarray(self.whole.secrets.wide[self.members.ravel()]),
-            pl.DataFrame(),
-            (),
-            person=np.repeat(np.arange(len(self.members), dtype=np.int32), count),
-            whole=self.whole,
+        count, table, whole = self.members.shape[1], self.table, self.whole
+        secrets = Columns.of(whole.sensitive, np.asfortranarray(whole.secrets.wide[self.members.ravel()]))
+        person = np.repeat(np.arange(len(self.members), dtype=np.int32), count)
+        of_all = Whole(whole.counting.totals, whole.counting.everyone)
+        return replace(
+            table,
+            quasi=Columns.of(table.attributes, np.asfortranarray(np.repeat(table.quasi.wide, count, axis=0))),
+            secrets=secrets,
+            countings=(ByOwners.of(secrets, person, whole=of_all),),
         )
-
-
-@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class RepeatedTable(CodedTable):
-    """Some people of a table, each with equal rows; shares are compared with the whole table."""
-
-    whole: CodedTable
-
-    @cached_property
-    def people(self) -> int:
-        """Number of different people of the whole table."""
-        return self.whole.people
-
-    @cached_property
-    def totals(self) -> tuple[LongVector, ...]:
-        """How many people of the whole table have each code, per sensitive column."""
-        return self.whole.totals

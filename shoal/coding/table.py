@@ -11,7 +11,8 @@ import numpy as np
 
 from shoal.coding.column_plan import bound_names
 from shoal.coding.columns import Columns, Kept, count_codes
-from shoal.coding.groups import Groups, Histograms, group
+from shoal.coding.counting import ByRows, Counting
+from shoal.coding.groups import Groups
 from shoal.support.arrays import FloatVector, IntMatrix, IntVector, LongVector
 from shoal.support.brief import Brief
 
@@ -38,29 +39,6 @@ class Attribute(Brief):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Unit(Brief):
-    """A kind of groups of people, such as households, and which of them each row belongs to."""
-
-    name: str
-    of: IntVector
-    """Row -> group, numbered 0, 1, .."""
-    count: int
-    """How many there are."""
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Whole(Brief):
-    """What a part of a table has to know about the whole table: losses and some models compare with it."""
-
-    totals: tuple[LongVector, ...]
-    """How many people have each code, per sensitive column."""
-    people: int
-    """Number of different people."""
-    unit_totals: tuple[tuple[LongVector, ...], ...] = ()
-    """How many groups of each kind have each code, per sensitive column."""
-
-
-@dataclass(frozen=True, eq=False, repr=False)
 class CodedTable(Brief):
     """A table ready to be anonymized. Rows are positions 0..n-1, in the order in which they were read."""
 
@@ -72,6 +50,9 @@ class CodedTable(Brief):
     """The columns that are published as they are: sensitive and plain ones. Identifiers are not included."""
     columns: tuple[str, ...]
     """Names of all published columns, in the order of the input."""
+    countings: tuple[Counting, ...]
+    """Whom guarantees count: people, who are rows if none has several, and each kind of groups of people, such as
+    households."""
     population: IntMatrix | None = None
     """``[people, quasi-identifiers]`` leaf codes of everybody who could be in the table, including the people in it;
     None if unknown."""
@@ -81,20 +62,8 @@ class CodedTable(Brief):
     """Names of the columns that are not published."""
     named: pl.DataFrame | None = None
     """The identifiers that are published as pseudonyms. They never leave the process, except in a key table."""
-    person: IntVector | None = None
-    """Row -> person, numbered 0, 1, .., if some person has several rows. None: every row is a person of its own."""
     earlier: Earlier | None = None
     """Earlier releases of the same people; None if there are none, or if they do not matter."""
-    followed: bool = False
-    """Rows of a person are published with one pseudonym, so that they can be followed."""
-    in_order: IntVector | None = None
-    """Row -> its place among the rows of its person, as a number to sort by; None if the policy names no order."""
-    units: tuple[Unit, ...] = ()
-    """The kinds of groups that people belong to, such as households, if guarantees count these, too."""
-    of_whole: Whole | None = None
-    """Facts of the whole table, if this is a part of one."""
-    weighted_by: str | None = None
-    """The column of `kept` with the survey weights: how many people of the population each row stands for."""
     purpose: Purpose | None = None
     """The analyses that the policy names; None if it names none. Parts do not have it."""
 
@@ -114,7 +83,22 @@ class CodedTable(Brief):
     ) -> Self:
         """Return a table of matrices of codes, ``[rows, columns]``, and a frame of what is published as it is."""
         quasi, secrets = Columns.of(attributes, codes), Columns.of(sensitive, sensitive_codes)
-        return cls(quasi, secrets, Kept.of(kept), tuple(columns), **more)
+        countings = more.pop("countings", (ByRows.of(secrets),))
+        return cls(quasi, secrets, Kept.of(kept), tuple(columns), countings, **more)
+
+    @property
+    def counting(self) -> Counting:
+        """How people are counted."""
+        return self.countings[0]
+
+    def with_secrets(self, secrets: Columns) -> CodedTable:
+        """Return the table with other sensitive columns."""
+        return replace(self, secrets=secrets, countings=tuple(own.over(secrets) for own in self.countings))
+
+    @property
+    def shared(self) -> Counting | None:
+        """Whom guarantees count who may have several rows: people, else the first kind of groups; None: nobody has."""
+        return next((one for one in self.countings if not one.adds_up), None)
 
     @property
     def attributes(self) -> tuple[Attribute, ...]:
@@ -145,11 +129,6 @@ class CodedTable(Brief):
         return self.quasi.rows
 
     @property
-    def one_value(self) -> bool:
-        """Every row is a person of its own, with one value of each sensitive column."""
-        return self.person is None
-
-    @property
     def weights(self) -> LongVector:
         """How many rows of the original each row of `quasi` stands for: one, unless equal rows are counted together."""
         return np.ones(self.rows, np.int64)
@@ -160,18 +139,13 @@ class CodedTable(Brief):
         from shoal.coding.survey_weights import read_weights
         from shoal.io.coded import Coded
 
-        if self.weighted_by is None:
+        if self.kept.weights is None:
             return None
-        column = self.kept.columns[self.weighted_by]
+        column = self.kept.columns[self.kept.weights]
         if not isinstance(column, Coded):
             return read_weights(column)[0]
         found: FloatVector = read_weights(column.values)[0][column.codes]
         return found
-
-    @cached_property
-    def people(self) -> int:
-        """Number of different people."""
-        return self.rows if self.person is None else int(self.person.max(initial=-1)) + 1
 
     @property
     def value_counts(self) -> tuple[LongVector, ...]:
@@ -202,87 +176,36 @@ class CodedTable(Brief):
         """How often each code occurs, per sensitive column."""
         return self.secrets.counts
 
-    @cached_property
-    def totals(self) -> tuple[LongVector, ...]:
-        """How many people have each code, per sensitive column; in a part, how many of the whole table."""
-        if self.of_whole is not None:
-            return self.of_whole.totals
-        if self.person is None:
-            return self.sensitive_counts
-        return self._totals(self.person)
-
-    @cached_property
-    def unit_totals(self) -> tuple[tuple[LongVector, ...], ...]:
-        """How many groups of each kind have each code, per sensitive column; in a part, how many of the whole table."""
-        if self.of_whole is not None:
-            return self.of_whole.unit_totals
-        return tuple(self._totals(unit.of) for unit in self.units)
-
-    def _totals(self, owner: IntVector) -> tuple[LongVector, ...]:
-        found = []
-        for index, attribute in enumerate(self.sensitive):
-            size = attribute.hierarchy.size
-            pairs = np.unique(owner.astype(np.int64) * size + self.secrets.narrow[index])
-            found.append(np.bincount(pairs % size, minlength=size))
-        return tuple(found)
-
-    @property
-    def owners(self) -> IntVector | None:
-        """Row -> whom guarantees count, in an order in which rows of a person, and mostly of a household, are
-        neighbours; None if every row counts by itself.
-        """
-        return self.person if self.person is not None or not self.units else self.units[0].of
-
     def grouped(self, group_of: IntVector, groups: int, rows: IntVector | LongVector | None = None) -> Groups:
         """Return groups as privacy models see them, from a group number per row, or per one of some rows. Rows with
         number -1 are in no group. O(rows + groups), or O(rows log rows) if people have to be sorted.
         """
         codes = self.secrets.wide if rows is None else self.secrets.wide[rows]
-        person = self.person if self.person is None or rows is None else self.person[rows]
-        people = self.people if self.of_whole is None else self.of_whole.people
-        found = group(group_of, groups, codes, self.sensitive, self.totals, person=person, people=people)
-        if self.earlier is not None or self.population is not None:
-            found = replace(found, placed=(group_of, rows))
-        if not self.units:
-            return found
-        units = (
-            group(
-                group_of,
-                groups,
-                codes,
-                self.sensitive,
-                totals,
-                person=unit.of if rows is None else unit.of[rows],
-                people=unit.count,
-            )
-            for unit, totals in zip(self.units, self.unit_totals, strict=True)
-        )
-        return replace(found, units=tuple(units))
+        found, *others = (counting.tally(group_of, groups, codes, rows) for counting in self.countings)
+        placed = None if self.earlier is None and self.population is None else (group_of, rows)
+        return replace(found, units=tuple(others), placed=placed)
 
     @property
     def indivisible(self) -> str:
         """Why methods cannot work on parts of it; empty if they can."""
         if self.population is not None:
             return "parts do not know the population"
-        return "parts do not know earlier releases of the same people" if self.earlier is not None else ""
+        if self.earlier is not None:
+            return "parts do not know earlier releases of the same people"
+        return self.counting.indivisible
 
     def part(self, rows: IntVector | LongVector) -> CodedTable:
         """Return some rows as a table of their own, for methods. Losses are those of the whole table, and models
         compare with it. It has nothing to publish: no columns that are kept, no identifiers. O(rows).
         """
-        whole = self.of_whole or Whole(self.totals, self.people, self.unit_totals)
-        person = None
-        if self.person is not None:
-            person = np.unique(self.person[rows], return_inverse=True)[1].astype(np.int32)
+        secrets = self.secrets.take(rows)
         return CodedTable(
             replace(self.quasi.take(rows), of_whole=self.value_counts),
-            self.secrets.take(rows),
+            secrets,
             Kept(),
             self.columns,
+            tuple(counting.part(secrets, rows) for counting in self.countings),
             population_size=self.population_size,
-            person=person,
-            units=tuple(replace(unit, of=unit.of[rows]) for unit in self.units),
-            of_whole=whole,
         )
 
     @cached_property
@@ -310,9 +233,6 @@ class CodedTable(Brief):
         return self._grouped_blocks()
 
     def _grouped_blocks(self) -> Groups:
-        known = (self.person, self.earlier, self.population)
-        plain = type(self) is CodedTable and not self.units and all(one is None for one in known)
-        if plain and self._one_block:  # a large table need not be widened to count it
-            columns = [Histograms.of(counts) for counts in self.sensitive_counts]
-            return Groups(np.array([self.rows]), tuple(columns), tuple(self.totals), self.sensitive)
+        if self._one_block and self.shared is None and self.earlier is None and self.population is None:
+            return self.counting.tally_all()
         return self.grouped(self.block_of, int(self.block_of.max(initial=0)) + 1)

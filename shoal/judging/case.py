@@ -181,21 +181,21 @@ class Case(Evidence):
         found: dict[str, Any] = {}
         if person is not None and (table is not None or self.persons.followed):
             there = len(np.unique(person))
-            people = there if table is None else table.people
+            people = there if table is None else table.counting.count
             found = {
                 "people": people,
                 "people_suppressed": None if table is None and self.suppressed != 0 else people - there,
                 "fewest_people": int(self.sizes.min()) if len(self.sizes) else 0,
                 "followed": self.persons.followed,
             }
-        if table is not None and rows is not None and table.units:
+        if table is not None and rows is not None and table.countings[1:]:
             found["groups_of_people"] = {
                 unit.name: {
                     "count": unit.count,
-                    "suppressed": unit.count - len(np.unique(unit.of[rows])),
+                    "suppressed": unit.count - len(np.unique(unit.owner[rows])),
                     "fewest": int(own.size.min(initial=unit.count)) if len(own) else 0,
                 }
-                for unit, own in zip(table.units, self.groups.units, strict=True)
+                for unit, own in zip(table.countings[1:], self.groups.units, strict=True)
             }
         return found
 

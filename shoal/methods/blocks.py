@@ -14,7 +14,7 @@ from shoal.support.wording import more_suppression
 
 def people_or_rows(table: CodedTable) -> str:
     """Name what classes are made of: people, if some of them have several rows."""
-    return "rows" if table.person is None else "people"
+    return "rows" if table.counting.adds_up else "people"
 
 
 def satisfying(table: CodedTable, requirements: Requirements) -> BoolVector:
@@ -47,11 +47,11 @@ def of_size(table: CodedTable, least: int, requirements: Requirements) -> BoolVe
         return good
     rows, dropped = table.rows, int(table.blocks.rows[~good].sum())
     if len(good) == 1:
-        whose = "" if table.person is None else f" of {table.people:,} people"
         raise InfeasibleError(
-            f"the policy asks for classes of {least:,} {people_or_rows(table)}, but the table has {rows:,} rows{whose}"
+            f"the policy asks for classes of {least:,} {people_or_rows(table)}, but the table has {rows:,} rows"
+            f"{table.counting.suffix}"
         )
-    people = "" if table.person is None else " people"
+    people = "" if table.counting.adds_up else " people"
     raise InfeasibleError(
         f"generalization limits keep {dropped:,} of {rows:,} rows in blocks of fewer than {least:,}{people}, and "
         f"{requirements.suppressible(rows):,} rows may be suppressed: loosen the limits, or {more_suppression()}"

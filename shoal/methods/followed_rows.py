@@ -64,14 +64,13 @@ def alike(table: CodedTable, requirements: Requirements, release: Release) -> bo
     """Return whether people who show the same rows satisfy the models together: those of two classes may be alike."""
     from shoal.kernels.grouping import distinct
 
-    assert table.person is not None
     rows = np.flatnonzero(release.region_of >= 0)
     if release.sets is not None:
         class_of = release.region_of[rows]  # a finer grouping than a reader's, at worst
     else:
         cells = np.hstack([release.low, release.high])[release.region_of[rows]].astype(np.int32)
         class_of = distinct(np.asfortranarray(cells))[0]
-    person = distinct(np.asfortranarray(table.person[rows][:, None]))[0]
+    person = distinct(np.asfortranarray(table.counting.owner[rows][:, None]))[0]
     crowd = crowds(class_of, person)
     groups = table.grouped(crowd[person], int(crowd.max(initial=-1)) + 1, rows)
     return bool(requirements.satisfied(groups).all())
@@ -95,11 +94,10 @@ class _People:
     """The rows of people, in the order in which they are compared."""
 
     def __init__(self, table: CodedTable, requirements: Requirements, run: Run) -> None:
-        assert table.person is not None
         self.table, self.requirements, self.run = table, requirements, run
         self.most = requirements.suppressible(table.rows)
         """How many rows may be left out."""
-        self.often: LongVector = np.bincount(table.person).astype(np.int64)
+        self.often: LongVector = np.bincount(table.counting.owner).astype(np.int64)
         self.start = np.concatenate([[0], np.cumsum(self.often)])
         self.mixed = run.random.permutation(len(self.often))
         """People in an order that tells nothing: the first ones are the first to lose rows."""
@@ -111,8 +109,8 @@ class _People:
 
     def _sorted(self) -> tuple[LongVector, str]:
         table, varying = self.table, self._varying()
-        if table.in_order is not None:
-            return self._by([table.in_order], varying), ""
+        if table.counting.place is not None:
+            return self._by([table.counting.place], varying), ""
         names = [table.attributes[j].name for j in varying]
         if len(varying) < 2:
             return self._by([], varying), names[0] if names else ""
@@ -122,8 +120,7 @@ class _People:
 
     def _varying(self) -> list[int]:
         """Return the quasi-identifiers that change within somebody."""
-        assert self.table.person is not None
-        first = rows_of_people(self.table.person)[0][self.start[:-1]][self.table.person]
+        first = rows_of_people(self.table.counting.owner)[0][self.start[:-1]][self.table.counting.owner]
         return [
             j
             for j in range(len(self.table.attributes))
@@ -136,8 +133,7 @@ class _People:
 
     def _by(self, keys: list[IntVector], columns: list[int]) -> LongVector:
         """Sort by person, then by these keys, then by these columns."""
-        assert self.table.person is not None
-        wanted = [self.table.person, *keys, *(self.table.quasi.narrow[j] for j in columns)]
+        wanted = [self.table.counting.owner, *keys, *(self.table.quasi.narrow[j] for j in columns)]
         found: LongVector = np.lexsort(wanted[::-1])
         return found
 
@@ -153,7 +149,8 @@ class _People:
             people = np.flatnonzero(self.often == number)[:left]
             if number > 1 and len(people) >= k:
                 wide = WideTable.of(self.table, self._members(order, people, int(number)))
-                lost += loss_of(wide, only, METHODS[METHODS.default]().anonymize(wide, only, self.run))
+                made = METHODS[METHODS.default]().anonymize(wide.table, only, self.run)
+                lost += loss_of(wide.table, only, made)
                 left -= len(people)
         return lost
 
@@ -196,8 +193,9 @@ class _People:
             people = np.flatnonzero(shown == number)
             members = self._members(self.order, people, int(number))
             wide = WideTable.of(self.table, members)
-            good = self.requirements.satisfied(wide.blocks)
-            found.append(_Part(wide, int(wide.blocks.rows[~good].sum()) * int(number)))
+            blocks = wide.table.blocks
+            good = self.requirements.satisfied(blocks)
+            found.append(_Part(wide, int(blocks.rows[~good].sum()) * int(number)))
         return found
 
     def _served(self, shown: LongVector) -> tuple[LongVector, list[_Part]]:
@@ -269,21 +267,20 @@ class _People:
         key = (round(share * 1e9), *wide.members.shape, hash(wide.members.tobytes()))
         if key not in self.kept:
             try:
-                if method.can.search_mappings and not wide.one_value and not asked.only_k:
+                if method.can.search_mappings and not wide.table.counting.one_value and not asked.only_k:
                     found = released(method, wide.repeated, asked, self.run)
                     found = replace(found, region_of=found.region_of[:: wide.members.shape[1]])
                 else:
-                    found = released(method, wide, asked, self.run)
+                    found = released(method, wide.table, asked, self.run)
             except (InfeasibleError, LimitError) as error:
-                who = f"{counted(wide.rows, 'person', 'people')} with {counted(wide.members.shape[1], 'row')}"
+                who = f"{counted(wide.table.rows, 'person', 'people')} with {counted(wide.members.shape[1], 'row')}"
                 raise LimitError(f"{who}: {error}", self._advice) from None
             self.kept[key] = found
         return self.kept[key]
 
     def _facts(self, made: Release, shown: LongVector) -> dict[str, Any]:
         published = made.region_of >= 0
-        assert self.table.person is not None
-        there = np.bincount(self.table.person[published], minlength=len(self.often))
+        there = np.bincount(self.table.counting.owner[published], minlength=len(self.often))
         fewer = (there > 0) & (there < self.often)
         facts: dict[str, Any] = {
             "suppressed": int((~published).sum()),

@@ -75,7 +75,7 @@ def holding(
     method.check_suited(requirements, [attribute.name for attribute in table.sensitive])
     trials = _Trials(propose, method, table, requirements, rules, run)
     least, enough = trials.least, trials.enough
-    if least >= enough or (table.followed and table.person is not None):
+    if least >= enough or table.counting.followed:
         return trials.made(enough, 0.0, 1.0)
     start = least if table.rows <= LARGE else max(least, round(MIDDLE * enough))
     work = _Joining(table, trials.inner, rules)
@@ -198,7 +198,7 @@ class _Joining:
         return self._hold(self._sizes(class_of, len(low)), low, high, lists=release.sets is not None)
 
     def _sizes(self, class_of: IntVector, count: int) -> LongVector:
-        if self.table.person is None:
+        if self.table.counting.adds_up:
             return np.bincount(class_of[class_of >= 0], minlength=count)
         return self.table.grouped(class_of, count).size
 
@@ -259,7 +259,7 @@ class _Joining:
             class_of = np.where(class_of >= 0, place[into[np.maximum(class_of, 0)]], -1).astype(np.int32)
             sizes = np.bincount(into, sizes, len(box))[kept].astype(np.int64)
             box = box[kept]
-            if self.table.person is not None:
+            if not self.table.counting.adds_up:
                 sizes = self._sizes(class_of, len(box))
         return numbered(class_of)
 
@@ -288,7 +288,7 @@ class _Joining:
     def _needed(self, sizes: LongVector, gain: FloatVector, price: FloatVector) -> int:
         """Return how many pairs to join at most now: as many as may be needed, and not too many at once."""
         most = max(1, int(AT_ONCE * len(sizes)))
-        if any(rule.above is not None for rule in self.rules) or self.table.person is not None:
+        if any(rule.above is not None for rule in self.rules) or not self.table.counting.adds_up:
             return most
         over = max(
             float((sizes * rule.weights(sizes)).sum()) - float(rule.most) * float(sizes.sum())

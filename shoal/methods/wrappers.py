@@ -75,7 +75,7 @@ def _overall(method: Method, table: CodedTable, requirements: Requirements, run:
 
 
 def _is_followed(method: Method, table: CodedTable, _: Requirements) -> bool:
-    return table.followed and table.person is not None and not method.can.delegate
+    return table.counting.followed and not method.can.delegate
 
 
 def _followed(method: Method, table: CodedTable, requirements: Requirements, run: Run) -> Release:

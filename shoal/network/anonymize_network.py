@@ -13,6 +13,7 @@ import polars as pl
 from shoal import io
 from shoal.coding import CodedTable
 from shoal.coding.columns import Kept
+from shoal.coding.counting import ByRows
 from shoal.coding.roles import SENSITIVE
 from shoal.errors import ARGUMENTS, InfeasibleError, PolicyError, Problem
 from shoal.judging.measures import MEASURES
@@ -221,4 +222,5 @@ def _given_back(data: pl.DataFrame, kind: str) -> Any:
 def _part(table: CodedTable, kept: BoolVector) -> CodedTable:
     """Return some rows of a table."""
     own = Kept({name: table.kept[name].filter(pl.Series(kept)) for name in table.kept.columns})
-    return CodedTable(table.quasi.take(kept), table.secrets.take(kept), own, table.columns)
+    secrets = table.secrets.take(kept)
+    return CodedTable(table.quasi.take(kept), secrets, own, table.columns, (ByRows.of(secrets),))

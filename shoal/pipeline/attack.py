@@ -106,7 +106,7 @@ def setting_of(case: Case, evidence: Evidence) -> Setting:
         method: Method | None = recorded_method(record)
     else:
         method = policy.build_method() if policy.method.name in METHODS else None
-    several = evidence.persons.several and (case.table is None or case.table.owners is not None)
+    several = evidence.persons.several and (case.table is None or case.table.shared is not None)
     return Setting(
         made=Making(
             method=method,

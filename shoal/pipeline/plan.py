@@ -72,7 +72,7 @@ class Plan(Brief):
         requirements = self.requirements.in_table(table)
         self.method.prepare(table, requirements, run)
         # Rows of a block may be alike in values that other rows of the same people are not, if these can be followed.
-        limits = self.method.heeds_limits and not (table.followed and table.person is not None)
+        limits = self.method.heeds_limits and not table.counting.followed
         reasons = reasons_against(table, requirements, limits=limits)
         if reasons:
             raise InfeasibleError("\n".join(reasons))

@@ -92,12 +92,12 @@ def _check_alike(table: CodedTable, requirements: Requirements, release: Release
     """Refuse classes that read alike if they do not satisfy the requirements together. Where people have several rows,
     two classes may each satisfy a rule about shares, and their union may not.
     """
-    if table.owners is None or requirements.monotone(table):
+    if table.shared is None or requirements.monotone(table):
         return
     from shoal.methods.cell_suppression import reads_well
     from shoal.methods.followed_rows import alike
 
-    if not (alike if table.followed else reads_well)(table, requirements, release):
+    if not (alike if table.counting.followed else reads_well)(table, requirements, release):
         asked = " and ".join(model.title for model in requirements.group_models)
         raise LimitError(
             f"some classes satisfy {asked}, but they read like others, and together with these they do not: people "

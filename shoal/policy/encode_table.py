@@ -45,7 +45,7 @@ def _encoded(frame: Frame, policy: Policy, given: Any) -> CodedTable:
         table = encode(frame, plans)
         size = policy.population_size
         if size is not None:
-            check_size(size, table.people)
+            check_size(size, table.counting.count)
         return table if size is None else replace(table, population_size=size)
     if policy.people:
         message = f"counts its rows as people, and {' and '.join(policy.people)} says whose each row is"

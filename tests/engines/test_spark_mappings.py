@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.coding.columns import Columns, Kept
+from shoal.coding.counting import ByRows
 from shoal.engines.spark import make_release as making
 from shoal.engines.spark.driver_tables import Counted
 from shoal.engines.spark.mappings import Combinations, DistantJudge
@@ -90,11 +91,14 @@ def distant(table, requirements, most: int) -> tuple[Counted, Combinations]:
     frame = pl.DataFrame(rows)
     frame = frame.group_by(frame.columns, maintain_order=True).agg(pl.len().cast(pl.Int64).alias("many"))
     half = len(frame) // 2
+    secrets = np.zeros((1, len(table.sensitive)), np.int32)
+    values = Columns.of(table.sensitive, secrets, table.sensitive_counts)
     counted = Counted(
         Columns.of(table.attributes, np.zeros((1, len(table.attributes)), np.int32), table.value_counts),
-        Columns.of(table.sensitive, np.zeros((1, len(table.sensitive)), np.int32), table.sensitive_counts),
+        values,
         Kept(),
         table.columns,
+        (ByRows(values, table.rows),),
         total=table.rows,
     )
     parts = Frame([frame[:half], frame[half:]])

@@ -250,7 +250,8 @@ def _works(case: Case, random: Random, place: Path) -> Iterator[Callable[[], Any
     while True:
         rows = np.array(random.sample(range(large.rows), random.randint(*ROWS)))
         part = large.part(rows)
-        table = replace(part, quasi=replace(part.quasi, of_whole=None), of_whole=None)
+        own = tuple(replace(one, whole=None) for one in part.countings)
+        table = replace(part, quasi=replace(part.quasi, of_whole=None), countings=own)
         if large.population is not None:
             others = random.choices(range(len(large.population)), k=random.randint(0, ROWS[1]))
             everyone = np.asfortranarray(np.concatenate([table.quasi.wide, large.population[others]]))

@@ -44,7 +44,12 @@ def descend(table, method, requirements, enough=0):
     while open_boxes:
         rows = [np.flatnonzero(box_of == box) for box in open_boxes]
         found = chosen_cuts(
-            method.box_cuts, counted(table, losses, rows), losses, requirements, table.sensitive, table.totals
+            method.box_cuts,
+            counted(table, losses, rows),
+            losses,
+            requirements,
+            table.sensitive,
+            table.counting.totals,
         )
         born = []
         for box, own, column, first, last in zip(open_boxes, rows, *found, strict=True):

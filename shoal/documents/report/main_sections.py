@@ -242,7 +242,7 @@ def attacks(tried: list[TriedAttack]) -> Section:
 def risk(subject: Subject, risks: Risks) -> Section:
     """Compare the risk of re-identification before and after."""
     before, after = risks.before, risks.after
-    several = subject.table.person is not None
+    several = not subject.table.counting.adds_up
     whom = "people" if several else "rows"
     rows = [
         (
@@ -291,7 +291,7 @@ def prosecutor_lines(whom: str) -> tuple[tuple[str, str, str], ...]:
 
 
 def _risk_words(subject: Subject, risks: Risks) -> Iterator[Words]:
-    if subject.table.person is not None:
+    if not subject.table.counting.adds_up:
         yield Words(
             "Some people have several rows, which can be followed. People who show the same rows are a class, and "
             "everybody is in one."

@@ -71,7 +71,7 @@ def _cell(one: Estimate) -> str:
 
 def _individual(subject: Subject) -> Iterator[Part]:
     own = subject.sampled
-    if subject.table.weighted_by is None and subject.survey is None:
+    if subject.table.kept.weights is None and subject.survey is None:
         return
     whys = [own.why_no_weights(after=after) for after in (False, True)]
     risks = [

@@ -233,7 +233,7 @@ def _private(
     """Return the sections of the private edition."""
     named = list(subject.policy.columns)
     columns = [*named, *(name for name in subject.table.columns if name not in named)]
-    several = subject.table.owners is not None
+    several = subject.table.shared is not None
     parts = [
         threats(subject, attacks, risks),
         main_sections.asked_for(subject.policy, columns, several=several, followed=subject.persons.followed),

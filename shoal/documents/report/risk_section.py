@@ -44,10 +44,10 @@ class Risks(Brief):
 def risks_of(subject: Subject, tried: list[TriedAttack]) -> Risks:
     """Assess the original as if it were published, and the release. O(rows)."""
     raw, published = Evidence.of_original(subject.table).published, subject.published
-    several = subject.table.person is not None
+    several = not subject.table.counting.adds_up
     own, crowds = raw.sizes[raw.class_of], raw.sizes
     if several:
-        persons = find_persons(subject.table.person if subject.persons.followed else None)
+        persons = find_persons(subject.table.counting.owner if subject.persons.followed else None)
         own_rows = np.arange(raw.rows, dtype=np.int32)
         crowds = Evidence(raw, subject.table, Traced(own_rows), persons=persons).sizes
         own = np.repeat(crowds, crowds)

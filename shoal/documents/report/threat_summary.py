@@ -112,7 +112,7 @@ def _singling_out(subject: Subject, tried: list[TriedAttack], risks: Risks) -> C
         f"Unique in their quasi-identifiers before: {risks.unique_before / max(people, 1):.1%} of people."
     )
     if risks.after is not None:
-        several = subject.table.person is not None
+        several = not subject.table.counting.adds_up
         what = "people, counted in each class that shows them" if several else "published rows"
         lines.append(f"Unique after: {risks.after.unique_after:.1%} of the {what}.")
         lines += smallest_class(subject.sizes, several=several)

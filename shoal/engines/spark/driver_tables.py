@@ -46,7 +46,9 @@ class Counted(CodedTable):
     def _grouped_blocks(self) -> Groups:
         if self.block_groups is not None:
             return self.block_groups
-        return self.as_groups(np.array([self.total], np.int64), [count[None, :] for count in self.totals])
+        return self.as_groups(
+            np.array([self.total], np.int64), [count[None, :] for count in self.counting.totals]
+        )
 
     def as_groups(self, sizes: LongVector, histograms: list[Any]) -> Groups:
         """Make groups from their sizes and dense histograms, ``[groups, codes]`` per sensitive column."""
@@ -55,7 +57,7 @@ class Counted(CodedTable):
             group, value = np.nonzero(counts)
             start = np.concatenate(([0], np.cumsum(np.bincount(group, minlength=len(sizes)))))
             found.append(Histograms(start.astype(np.int64), value.astype(np.int32), counts[group, value]))
-        return Groups(sizes, tuple(found), self.totals, self.sensitive)
+        return Groups(sizes, tuple(found), self.counting.totals, self.sensitive)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -83,7 +85,7 @@ class Weighted(Counted):
 
         number = self.block_of
         count = int(number.max(initial=0)) + 1
-        return group(number, count, self.secrets.wide, self.sensitive, self.totals, self.many)
+        return group(number, count, self.secrets.wide, self.sensitive, self.counting.totals, self.many)
 
     @property
     def unique(self) -> int:

@@ -14,6 +14,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from shoal.coding import Attribute
 from shoal.coding.column_plan import ColumnPlan
 from shoal.coding.columns import Columns, Kept
+from shoal.coding.counting import ByRows
 from shoal.coding.encode import check_bounds
 from shoal.coding.hierarchy import Hierarchy, build
 from shoal.coding.hierarchy.kinds import parsed
@@ -108,11 +109,13 @@ def coded(session: SparkSession, source: Source, plans: Sequence[ColumnPlan]) ->
     columns = tuple(name for name in source.columns if not by_name[name].removed)
     whole = int(found[quasi[0]][2].sum()) if quasi else 0  # type: ignore[union-attr]
     kept_names = tuple(source.columns[i] for i in kept)
+    values = _counted_columns(secrets)
     table = Counted(
         _counted_columns(attributes),
-        _counted_columns(secrets),
+        values,
         Kept.of(no_rows(list(kept_names))),
         columns,
+        (ByRows(values, whole),),
         dropped=tuple(name for name in source.columns if name not in columns),
         total=whole,
     )

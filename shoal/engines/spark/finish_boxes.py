@@ -13,7 +13,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 
 from shoal.coding import Attribute, CodedTable
 from shoal.coding.columns import Columns, Kept
-from shoal.coding.table import Whole
+from shoal.coding.counting import ByRows, Whole
 from shoal.engines.spark.count_boxes import Boxes, Router
 from shoal.engines.spark.render_rows import hashable
 from shoal.engines.spark.tasks import codes_of, failure, pieces, without_values
@@ -175,12 +175,13 @@ def _finish(given: pa.Table, work: Work) -> pa.Table:
 def _cells(rows: pa.Table, work: Work) -> tuple[IntMatrix, IntMatrix, Any, Any]:
     codes, values = codes_of(rows, "c"), codes_of(rows, "s")
     order = _stable(codes, values, rows.column("order").to_numpy())
+    secrets = Columns.of(work.sensitive, np.asfortranarray(values[order]))
     part = CodedTable(
         Columns.of(work.attributes, np.asfortranarray(codes[order]), work.counts),
-        Columns.of(work.sensitive, np.asfortranarray(values[order])),
+        secrets,
         Kept(),
         tuple(attribute.name for attribute in work.attributes),
-        of_whole=work.whole,
+        (ByRows(secrets, len(codes), work.whole),),
     )
     # Rows that may be suppressed are divided among parts by size, and rounded down.
     share = int(work.suppressible * len(codes) + 1e-9) / len(codes)

@@ -14,6 +14,7 @@ import polars as pl
 from shoal.coding import CodedTable
 from shoal.coding.column_plan import bound_names
 from shoal.coding.columns import Columns
+from shoal.coding.counting import ByRows
 from shoal.engines.engine import Engine
 from shoal.engines.spark import is_spark_frame
 from shoal.engines.spark.catalog_tables import Table
@@ -222,10 +223,12 @@ class Spark(Engine):
         if not secrets.shape[1]:
             secrets = np.zeros((len(many), len(self.table.sensitive)), np.int32)
         own = self.table
+        values = Columns.of(own.sensitive, np.asfortranarray(secrets), own.sensitive_counts)
         self.table = Weighted(
             **{one.name: getattr(own, one.name) for one in fields(Counted) if one.name not in _REPLACED},
             quasi=Columns.of(own.attributes, np.asfortranarray(codes_of(found, "c")), own.value_counts),
-            secrets=Columns.of(own.sensitive, np.asfortranarray(secrets), own.sensitive_counts),
+            secrets=values,
+            countings=(ByRows(values, own.rows),),
             many=many,
         )
         self.lone = self.table.unique
@@ -295,7 +298,7 @@ class Spark(Engine):
                 )
 
 
-_REPLACED = ("quasi", "secrets")
+_REPLACED = ("quasi", "secrets", "countings")
 
 
 def _files(session: SparkSession, rows: int) -> int:

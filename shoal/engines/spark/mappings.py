@@ -84,7 +84,9 @@ class Combinations:
         """`frame` has the columns c0, .., and s0, .. if models need them, and `many`; the driver holds `most` rows."""
         self.session, self.frame, self.table, self.most = session, frame, table, most
         cells = isinstance(MEASURES[requirements.measure](), CellMeasure)
-        self.rules = Rules(requirements.k, requirements.beyond_k, table.sensitive, table.totals, cells)
+        self.rules = Rules(
+            requirements.k, requirements.beyond_k, table.sensitive, table.counting.totals, cells
+        )
         self.quasi = [f"l{j}" for j in range(len(table.attributes))]
         self.secrets = [name for name in frame.columns if name[0] == "s"]
         with translated("counting combinations"):

@@ -82,8 +82,8 @@ class AttributeDisclosure(Attack):
         if not original.sensitive:
             raise DataError("the release has no sensitive column, so nothing can be disclosed")
         known = _Known(original)
-        risky = np.zeros(original.people, np.bool_)
-        risky_before = np.zeros(original.people, np.bool_)
+        risky = np.zeros(original.counting.count, np.bool_)
+        risky_before = np.zeros(original.counting.count, np.bool_)
         chances, blind = np.zeros(original.rows), np.zeros(original.rows)
         columns: dict[str, Any] = {}
         for j, attribute in enumerate(original.sensitive):
@@ -135,11 +135,12 @@ class _Known:
     """The rows by which an adversary may know each person."""
 
     def __init__(self, original: CodedTable) -> None:
-        self.person, self.people = original.person, original.people
+        self.counting = original.counting
+        self.person, self.people = self.counting.owner, self.counting.count
 
     def worst(self, each: FloatVector) -> FloatVector:
         """Return, per person, the largest number of their rows."""
-        if self.person is None:
+        if self.counting.adds_up:
             return each
         found = np.zeros(self.people)
         np.maximum.at(found, self.person, each)
@@ -147,7 +148,7 @@ class _Known:
 
     def rows(self, each: FloatVector) -> LongVector | None:
         """Return, per person, the row with the largest number; None if every row is a person of its own."""
-        if self.person is None:
+        if self.counting.adds_up:
             return None
         order = np.lexsort((-each, self.person))
         found: LongVector = order[np.searchsorted(self.person[order], np.arange(self.people))]
@@ -155,7 +156,7 @@ class _Known:
 
     def shares(self, label_of: IntVector) -> FloatVector:
         """Return the share of people who have each label."""
-        if self.person is None:
+        if self.counting.adds_up:
             return np.bincount(label_of) / len(label_of)
         pairs = np.unique(label_of.astype(np.int64) * self.people + self.person)
         return np.bincount(pairs // self.people) / self.people
@@ -181,17 +182,18 @@ def _before(original: CodedTable, label_of: IntVector) -> FloatVector:
     from shoal.kernels.grouping import distinct, histograms
 
     point_of, first = distinct(original.quasi.wide)
-    if original.person is not None:
-        if original.followed:
-            point_of = same_rows(point_of, original.person)[original.person]
+    person, people = original.counting.owner, original.counting.count
+    if not original.counting.adds_up:
+        if original.counting.followed:
+            point_of = same_rows(point_of, person)[person]
             first = np.unique(point_of, return_index=True)[1]
         labels = int(label_of.max(initial=0)) + 1
         cells, cell_of = np.unique(point_of.astype(np.int64) * labels + label_of, return_inverse=True)
-        shown = np.unique(cell_of * original.people + original.person) // original.people
+        shown = np.unique(cell_of * people + person) // people
         top = np.zeros(len(first))
         np.maximum.at(top, cells // labels, np.bincount(shown, minlength=len(cells)))
-        pairs = np.unique(point_of.astype(np.int64) * original.people + original.person)
-        return np.asarray((top / np.bincount(pairs // original.people, minlength=len(first)))[point_of])
+        pairs = np.unique(point_of.astype(np.int64) * people + person)
+        return np.asarray((top / np.bincount(pairs // people, minlength=len(first)))[point_of])
     start, _, count = histograms(point_of, len(first), label_of, np.ones(original.rows, np.int64))
     largest, _ = top_counts(start, count, 1)
     return np.asarray((largest / np.bincount(point_of, minlength=len(first)))[point_of])
@@ -220,10 +222,9 @@ def _of_followed(
     person, crowd_of, original = evidence.owners.person, evidence.crowd_of, evidence.original
     assert person is not None
     assert crowd_of is not None
-    assert original.person is not None
     pairs = np.unique(person.astype(np.int64) * labels + shown)
     beliefs = known.believed((crowd_of[pairs // labels], (pairs % labels).astype(np.int32)), labels)
-    lists = known.list_of[original.person]
+    lists = known.list_of[original.counting.owner]
     return beliefs.top()[lists], beliefs.of(lists, label_of)
 
 
@@ -252,7 +253,7 @@ def _after(
     shown = np.ascontiguousarray(strong[published.sensitive_codes[:, column]])
     if evidence.followed is not None:
         return _of_followed(evidence, evidence.followed, shown, len(strong), label_of)
-    if evidence.original.person is not None:
+    if not evidence.original.counting.adds_up:
         point_of = evidence.consistency.people.row_of
         found = crowds(evidence, shown, len(strong))
         people = np.maximum(candidate_people(evidence, pruned=False), 1)[point_of]

@@ -135,7 +135,7 @@ class Intersection(Attack):
             chances=chance,
             at_risk=int(at_risk.sum()),
             notes=(*(() if self.k > 1 else (NO_K,)), *earlier.notes),
-            rows=None if evidence.original.person is None else row_of,
+            rows=None if evidence.original.counting.adds_up else row_of,
         )
 
     def _columns(self, evidence: Evidence, earlier: Earlier) -> list[tuple[int, Any]]:

@@ -138,7 +138,7 @@ class Linkage(Attack):
             check_everybody(int((before == 0).sum()), evidence.published.suppressed)
         if evidence.followed is not None and self.adversary != "row":
             return self._of_followed(evidence.followed, run)
-        if evidence.original.person is not None:
+        if not evidence.original.counting.adds_up:
             return self._of_people(evidence, run)
         if self.relocated:
             return self._relocated(before)
@@ -189,7 +189,7 @@ class Linkage(Attack):
         """Count the people among whose rows a row of a person may be. By which of their rows the adversary knows a
         person, nobody can tell: the one with the fewest candidates counts.
         """
-        graph, person = evidence.consistency, evidence.original.person
+        graph, person = evidence.consistency, evidence.original.counting.owner
         assert person is not None
         before = self._owners(evidence)[graph.people.row_of]
         after = before
@@ -199,8 +199,8 @@ class Linkage(Attack):
         # Rows that match nothing were suppressed: they tell less than any other.
         none = np.iinfo(np.int64).max
         worst = np.lexsort((np.where(after > 0, after, none), person))
-        row = worst[np.searchsorted(person[worst], np.arange(evidence.original.people))]
-        least = np.full(evidence.original.people, none)
+        row = worst[np.searchsorted(person[worst], np.arange(evidence.original.counting.count))]
+        least = np.full(evidence.original.counting.count, none)
         np.minimum.at(least, person, np.where(before > 0, before, none))
         return self._exposure(np.where(least < none, least, 0), after[row], row)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import factorial, prod
 from typing import Any, ClassVar
 
@@ -180,9 +180,8 @@ class _Rerun:
 
     def table_of(self, labels: IntVector) -> CodedTable:
         """Return the table with other sensitive values."""
-        return replace(
-            self.table, secrets=Columns.of(self.table.sensitive, np.asfortranarray(self.values[labels]))
-        )
+        codes = np.asfortranarray(self.values[labels])
+        return self.table.with_secrets(Columns.of(self.table.sensitive, codes))
 
     def releases(self, labels: IntVector) -> dict[Any, float]:
         """Return what the method may publish of a table, and how likely each release is."""

@@ -11,6 +11,8 @@ import numpy as np
 import polars as pl
 
 from shoal.coding import CodedTable
+from shoal.coding.columns import Columns
+from shoal.coding.counting import ByOwners, count_values
 from shoal.coding.followed_people import crowds
 from shoal.coding.groups import Groups, group
 from shoal.errors import DataError, check_known
@@ -85,10 +87,11 @@ class Evidence(Brief):
     def by_group(self, name: str) -> Evidence:
         """Return the same with groups of a kind, such as households, in the place of people."""
         table = self.original
-        units = {unit.name: unit for unit in table.units}
+        units = {unit.name: unit for unit in table.countings[1:]}
         check_known("group", name, units)
         # The size of the population counts people, not groups of them.
-        whose = replace(table, person=units[name].of, units=(), population_size=None)
+        counting = replace(units[name], pseudonyms=table.counting.pseudonyms)
+        whose = replace(table, countings=(counting,), population_size=None)
         found = Evidence(self.published, whose, self.origin, self.k, HiddenPersons())
         vars(found)["consistency"] = self.consistency  # It is about rows, so it is the same.
         return found
@@ -153,15 +156,18 @@ class Evidence(Brief):
             found = published.groups
             found = found if table is None else replace(found, totals=table.sensitive_counts)
         elif table is None:
-            found = counted(person, int(person.max(initial=-1)) + 1, people_by_value(published, person))
+            found = counted(
+                person,
+                int(person.max(initial=-1)) + 1,
+                count_values(person, Columns.of(published.sensitive, published.sensitive_codes)),
+            )
         else:
-            found = counted(person, table.people, table.totals)
-        if table is None or rows is None or not table.units:
+            found = counted(person, table.counting.count, table.counting.totals)
+        if table is None or rows is None:
             return found
-        units = zip(table.units, table.unit_totals, strict=True)
-        return replace(
-            found, units=tuple(counted(unit.of[rows], unit.count, totals) for unit, totals in units)
-        )
+        others = table.countings[1:]
+        units = tuple(counted(unit.owner[rows], unit.count, unit.totals) for unit in others)
+        return replace(found, units=units)
 
     @cached_property
     def crowd_of(self) -> IntVector | None:
@@ -183,7 +189,7 @@ class Evidence(Brief):
             return self._followed(self.persons.pseudonym)
         if self.table is None:
             return Owners.missing(None, "only the original says whose each row is: give it")
-        if self.table.owners is None:
+        if self.table.shared is None:
             return Owners()
         return self.origin.find_owners(self.published, self.table) or matched(self.published, self.table)
 
@@ -196,8 +202,9 @@ class Evidence(Brief):
         table = self.table
         if table is None:
             return Owners(follow)
-        of_rows = np.arange(table.rows, dtype=np.int32) if table.person is None else table.person
-        found = self.origin.find_owners(self.published, replace(table, person=of_rows))
+        of_rows = table.counting.owner
+        named = replace(table, countings=(ByOwners.of(table.secrets, of_rows),))
+        found = self.origin.find_owners(self.published, named)
         if found is not None and found.person is None:
             return found
         known = None if found is None else found.person
@@ -246,7 +253,7 @@ class Evidence(Brief):
     @cached_property
     def followed(self) -> Followed | None:
         """Who may be behind which pseudonym, if rows of people with several can be followed."""
-        if not self.persons.followed or self.original.person is None:
+        if not self.persons.followed or self.original.counting.adds_up:
             return None
         person, crowd_of = self.owners.person, self.crowd_of
         if person is None or crowd_of is None:
@@ -276,14 +283,4 @@ class Evidence(Brief):
 
 
 def _persons_of(table: CodedTable) -> Persons:
-    return RowIsPerson() if table.owners is None else HiddenPersons()
-
-
-def people_by_value(published: Published, person: IntVector) -> list[LongVector]:
-    """Return how many people show each code in at least one row, per sensitive column."""
-    found = []
-    for j, attribute in enumerate(published.sensitive):
-        size = attribute.hierarchy.size
-        pairs = np.unique(person.astype(np.int64) * size + published.sensitive_codes[:, j])
-        found.append(np.bincount(pairs % size, minlength=size).astype(np.int64))
-    return found
+    return RowIsPerson() if table.shared is None else HiddenPersons()

@@ -21,9 +21,9 @@ def fewest_people(published: Published, table: CodedTable, graph: Consistency) -
     The people with the most such rows are taken until they could own the class. Other classes may need the same rows,
     which is not looked at: the true number may be larger, and never smaller. O(pairs log pairs).
     """
-    if table.person is None or not published.classes:
+    if table.counting.adds_up or not published.classes:
         return None
-    people = graph.people
+    people, owner, count = graph.people, table.counting.owner, table.counting.count
     start, links = graph.start[: published.classes + 1], graph.links
     weights = people.weight[links[: start[-1]]].astype(np.int64)
     if int(weights.sum()) > MOST_PAIRS:
@@ -39,11 +39,11 @@ def fewest_people(published: Published, table: CodedTable, graph: Consistency) -
     wanted = class_of * values + value_of[rows]
     at = np.minimum(np.searchsorted(cells, wanted), len(cells) - 1)
     fits = cells[at] == wanted
-    pairs, many = np.unique(at[fits] * table.people + table.person[rows[fits]], return_counts=True)
-    own = np.minimum(many, counts[pairs // table.people])
-    part = cells[pairs // table.people] // values * table.people + pairs % table.people
+    pairs, many = np.unique(at[fits] * count + owner[rows[fits]], return_counts=True)
+    own = np.minimum(many, counts[pairs // count])
+    part = cells[pairs // count] // values * count + pairs % count
     whose, place = np.unique(part, return_inverse=True)
-    return _needed(whose // table.people, np.bincount(place, own).astype(np.int64), published.sizes)
+    return _needed(whose // count, np.bincount(place, own).astype(np.int64), published.sizes)
 
 
 def _values(table: CodedTable, published: Published) -> tuple[IntVector, LongVector]:

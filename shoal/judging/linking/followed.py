@@ -83,7 +83,7 @@ def people_followed(
     """
     from shoal.kernels.followed import fitting_crowds
 
-    everyone = np.arange(original.rows, dtype=np.int32) if original.person is None else original.person
+    everyone = original.counting.owner
     list_of = crowds(rows.people.row_of, everyone)
     own_start, own_rows = _lists(rows.people.row_of, everyone, list_of)
     crowd_start, crowd_class = _lists(published.class_of, person, crowd_of)
@@ -100,7 +100,7 @@ def people_followed(
     size = np.bincount(crowd_of).astype(np.int64)
     weight = np.bincount(list_of).astype(np.int64)
     start, fitting = _listed(what.astype(np.int32), who.astype(np.int32), len(size))
-    missing = original.people - int(size.sum())
+    missing = original.counting.count - int(size.sum())
     if missing:
         anybody = np.arange(len(weight), dtype=np.int32)
         size = np.append(size, missing)

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from shoal.coding.counting import ByOwners
 from shoal.errors import DataError
 from shoal.judging.linking.evidence import Evidence
 from shoal.judging.linking.owners import matched
@@ -31,7 +32,8 @@ def newest_issue(evidence: Evidence, earlier: Earlier) -> tuple[Issue, IntMatrix
     told = evidence.persons.several or claimed is not None
     if told and owners.person is None and evidence.owner is None:
         # Everybody has one row here, so nobody had to know whose each is; but people are the same in all releases.
-        named = replace(table, person=earlier.person.astype(np.int32))
+        people = ByOwners.of(table.secrets, earlier.person.astype(np.int32))
+        named = replace(table, countings=(people, *table.countings[1:]))
         owners = evidence.origin.find_owners(published, named) or matched(published, named)
         unknown = owners.unknown
     if owners.person is not None:

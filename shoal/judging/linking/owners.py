@@ -36,12 +36,14 @@ class Owners(Brief):
     @classmethod
     def of(cls, table: CodedTable, rows: IntVector | LongVector) -> Owners:
         """Return the owners of published rows that come from these rows of the original."""
-        return cls(None if table.person is None else table.person[rows], rows=np.asarray(rows, np.int64))
+        return cls(
+            None if table.counting.adds_up else table.counting.owner[rows], rows=np.asarray(rows, np.int64)
+        )
 
     @classmethod
     def missing(cls, table: CodedTable | None, why: str) -> Owners:
         """Say why nobody can know them. If every row is a person of its own, people can be counted all the same."""
-        return cls(unknown="" if table is not None and table.person is None else why, lost=why)
+        return cls(unknown="" if table is not None and table.counting.adds_up else why, lost=why)
 
 
 def matched(published: Published, table: CodedTable) -> Owners:

@@ -91,12 +91,12 @@ def unique_share(table: CodedTable) -> float:
 
     if table.rows == 0:
         return 0.0
-    if table.person is not None:
+    if not table.counting.adds_up:
         number, first = table.numbered(as_read=True)
-        if table.followed:
-            crowd = crowds(number, table.person)
+        if table.counting.followed:
+            crowd = crowds(number, table.counting.owner)
             return float(np.count_nonzero(np.bincount(crowd) == 1)) / len(crowd)
-        parts = distinct(np.asfortranarray(np.column_stack([number, table.person])))[1]
+        parts = distinct(np.asfortranarray(np.column_stack([number, table.counting.owner])))[1]
         return float(np.count_nonzero(np.bincount(number[parts], minlength=len(first)) == 1)) / len(parts)
     if not table.quasi.exact:
         return float(np.count_nonzero(table.alike == 1)) / table.rows

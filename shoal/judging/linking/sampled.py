@@ -68,8 +68,8 @@ class Sampled(Brief):
         if after:
             return self.evidence.sizes
         table, (number, count) = self.evidence.original, self._classes_before
-        if table.person is not None and table.followed:
-            return np.bincount(crowds(number, table.person)).astype(np.int64)
+        if table.counting.followed:
+            return np.bincount(crowds(number, table.counting.owner)).astype(np.int64)
         return np.bincount(number, minlength=count).astype(np.int64)
 
     @cached_property
@@ -81,7 +81,7 @@ class Sampled(Brief):
     def _why_no_classes(self, *, after: bool, people: bool) -> str | None:
         """Return why classes do not say how many people are alike. `people`: those who can be followed are counted."""
         evidence, table = self.evidence, self.evidence.table
-        followed = people and (evidence.persons.followed or (table is not None and table.followed))
+        followed = people and (evidence.persons.followed or (table is not None and table.counting.followed))
         if not after and table is None:
             return "needs the original table"
         if not after and table is not None and not table.rows_known:
@@ -90,7 +90,7 @@ class Sampled(Brief):
             return "the size of an equivalence class does not say who can be found in this release"
         if after and evidence.owners.unknown:
             return f"people cannot be counted: {evidence.owners.unknown}"
-        several = (table is not None and table.person is not None) or (
+        several = (table is not None and not table.counting.adds_up) or (
             after and evidence.owners.person is not None
         )
         return SEVERAL if several and not followed else None
@@ -106,7 +106,7 @@ class Sampled(Brief):
         known = self.evidence.survey if after else None if table is None else table.survey_weights
         if known is not None:
             return None
-        if after and table is not None and table.weighted_by is not None:
+        if after and table is not None and table.kept.weights is not None:
             return "the release shows no survey weights that can be read"
         return 'needs survey weights: a column with role = "weight" in the policy'
 
@@ -216,4 +216,5 @@ class Sampled(Brief):
 
 def singled_out(table: CodedTable, largest: int = LARGEST) -> SinglingOut:
     """Return the minimal uniques of a table's quasi-identifiers."""
-    return singling_out(table.quasi.narrow, table.rows, largest=largest, person=table.person)
+    person = None if table.counting.adds_up else table.counting.owner
+    return singling_out(table.quasi.narrow, table.rows, largest=largest, person=person)

@@ -21,7 +21,7 @@ class Individual(Measure):
     def wanted(self, evidence: Evidence) -> bool:
         """Whether there are survey weights."""
         return evidence.survey is not None or (
-            evidence.table is not None and evidence.table.weighted_by is not None
+            evidence.table is not None and evidence.table.kept.weights is not None
         )
 
     def unknown(self, evidence: Evidence) -> str | None:

@@ -12,7 +12,7 @@ from shoal.errors import PolicyError, Problem, did_you_mean
 from shoal.judging.models.keys import Bounds, Key
 from shoal.judging.models.model import STEP, SensitiveModel, Spreading, evened, one_class
 from shoal.support.arrays import BoolVector, FloatVector
-from shoal.support.wording import counted, number
+from shoal.support.wording import number
 
 if TYPE_CHECKING:
     from shoal.coding import CodedTable
@@ -97,9 +97,8 @@ class AlphaK(SensitiveModel):
 
     def infeasible(self, table: CodedTable, suppressible: int = 0) -> str | None:
         """The whole table as one class, without the suppressible rows of frequent values, is the best release."""
-        if self.k > table.people:
-            whose = "" if table.person is None else f" of {counted(table.people, 'person', 'people')}"
-            return f"no release can satisfy {self.title}: the table has {table.rows:,} rows{whose}"
+        if self.k > table.counting.count:
+            return f"no release can satisfy {self.title}: the table has {table.rows:,} rows{table.counting.suffix}"
         counts = table.sensitive_counts[self.column]
         values = int((counts > 0).sum())
         if values < self.values_needed:
@@ -107,7 +106,7 @@ class AlphaK(SensitiveModel):
                 f"no release can satisfy {self.title}: it needs {self.values_needed:,} values, but "
                 f"`{self.column_name}` has {values:,}"
             )
-        if table.person is not None:
+        if not table.counting.adds_up:
             return None  # Suppressing some rows of a person may leave their other values, so evening proves nothing.
         protected = counts
         if self.values:

@@ -29,9 +29,9 @@ class ClassSize(KAnonymity):
 
     def infeasible(self, table: CodedTable, suppressible: int = 0) -> str | None:
         """No class can have more people than the table."""
-        if self.k <= table.people:
+        if self.k <= table.counting.count:
             return None
         return (
             f"no release can satisfy {self.because}: it takes classes of {self.k:,}, and the table has "
-            + counted(table.people, "person", "people")
+            + counted(table.counting.count, "person", "people")
         )

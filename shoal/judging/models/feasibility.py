@@ -137,7 +137,7 @@ def had_by_all(groups: Groups, requirements: Requirements) -> list[str]:
 
 def all_in_one(table: CodedTable, requirements: Requirements, classes: int | None) -> list[str]:
     """Say that a requirement other than k left a single class where k alone would allow several."""
-    if classes != 1 or requirements.only_k or table.people < 2 * max(requirements.k, 2):
+    if classes != 1 or requirements.only_k or table.counting.count < 2 * max(requirements.k, 2):
         return []
     asked = " and ".join(model.title for model in requirements.beyond_k)
     explain = either(command="`shoal explain`", python="`shoal.explain`")
@@ -152,7 +152,7 @@ def refusal(table: CodedTable, requirements: Requirements) -> str:
     _, names, dropped = unserved(table, requirements)
     asked = " and ".join(model.title for model in requirements.group_models) or "the requirements"
     if not any(_parts(attribute) for attribute in table.attributes):
-        return f"even one class of all {_rows(table.rows)}{_whose(table)} does not satisfy {asked}"
+        return f"even one class of all {_rows(table.rows)}{table.counting.suffix} does not satisfy {asked}"
     return (
         f"generalization limits keep {dropped:,} of {table.rows:,} rows in blocks that do not satisfy {asked} alone: "
         f"{_listed(names[:_BLOCKS_NAMED], len(names))}. Only {requirements.suppressible(table.rows):,} rows may be "
@@ -172,10 +172,6 @@ def _named(table: CodedTable, groups: Groups, blocks: LongVector, private: bool 
     return [
         f"{_block_name(table, int(first_row[block]))} ({_rows(int(groups.rows[block]))})" for block in blocks
     ]
-
-
-def _whose(table: CodedTable) -> str:
-    return "" if table.person is None else f" of {counted(table.people, 'person', 'people')}"
 
 
 def _rows(count: int) -> str:

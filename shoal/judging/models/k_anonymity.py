@@ -92,13 +92,12 @@ class KAnonymity(GroupModel):
 
     def infeasible(self, table: CodedTable, suppressible: int = 0) -> str | None:
         """No class can have more people than the table."""
-        if self.k <= table.people:
+        if self.k <= table.counting.count:
             return None
-        if table.person is not None:
-            return (
-                f"no release can be {self.k:,}-anonymous: the table has {counted(table.people, 'person', 'people')} in "
-                f"{counted(table.rows, 'row')}"
-            )
+        if not table.counting.adds_up:
+            people = counted(table.counting.count, "person", "people")
+            rows = counted(table.rows, "row")
+            return f"no release can be {self.k:,}-anonymous: the table has {people} in {rows}"
         if table.rows < 2:
             return (
                 f"no release can be {self.k:,}-anonymous: the table has a single row, which nothing can hide"

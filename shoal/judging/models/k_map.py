@@ -74,8 +74,7 @@ class KMap(Model):
             return InPopulation.of(table, self.k, self.title)
         size = self.k
         if table.population_size:
-            people = table.people if table.of_whole is None else table.of_whole.people
-            size = size_for_people(self.k, people, table.population_size, self.error)
+            size = size_for_people(self.k, table.counting.everyone, table.population_size, self.error)
         return ClassSize(k=size, because=self.title) if size > 1 else None
 
     def infeasible(self, table: CodedTable, suppressible: int = 0) -> str | None:

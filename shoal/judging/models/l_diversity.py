@@ -71,7 +71,7 @@ class Diversity(SensitiveModel):
                 f"no release can satisfy {self.title}: it needs {self.values_needed:,} values, but "
                 f"`{self.column_name}` has {values:,}"
             )
-        if table.person is not None:
+        if not table.counting.adds_up:
             return None  # Suppressing some rows of a person may leave their other values, so evening proves nothing.
         best = one_class(table, self.column, evened(counts, suppressible))
         if self.satisfied(best)[0]:

@@ -227,7 +227,7 @@ class GroupModel(Model):
 
     def merges(self, table: CodedTable) -> bool:
         """Return whether merging satisfying groups of rows of this table always gives a satisfying group."""
-        return self.monotone and (table.person is None or self.monotone_over_people)
+        return self.monotone and (table.counting.adds_up or self.monotone_over_people)
 
     @property
     def by_classes(self) -> GroupModel | None:
@@ -346,9 +346,9 @@ def one_class(table: CodedTable, column: int = 0, counts: LongVector | None = No
     """Return the whole table as one group; with `counts`, what is left of it for one column."""
     from shoal.coding.groups import Groups, Histograms
 
-    if table.person is not None and counts is not None:
+    if not table.counting.adds_up and counts is not None:
         raise ValueError("what is left of people with several rows does not follow from counts")
-    if table.owners is not None and counts is None:
+    if table.shared is not None and counts is None:
         return table.grouped(np.zeros(table.rows, np.int32), 1)
     columns = list(table.sensitive_counts)
     if counts is not None:
@@ -359,7 +359,7 @@ def one_class(table: CodedTable, column: int = 0, counts: LongVector | None = No
         for own, column in zip(codes, columns, strict=True)
     )
     size = table.rows if counts is None else int(counts.sum())
-    return Groups(np.array([size], np.int64), histograms, table.totals, table.sensitive)
+    return Groups(np.array([size], np.int64), histograms, table.counting.totals, table.sensitive)
 
 
 def evened(counts: LongVector, drop: int) -> LongVector:

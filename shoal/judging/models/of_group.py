@@ -93,7 +93,7 @@ class OfGroup(GroupModel):
 
     def infeasible(self, table: CodedTable, suppressible: int = 0) -> str | None:
         """No class can have more groups than the table; without suppression, the whole table must satisfy the model."""
-        unit = table.units[self.unit]
+        unit = table.countings[1 + self.unit]
         if isinstance(self.rule, KAnonymity) and self.rule.k > unit.count:
             return (
                 f"no release can satisfy {self.title}: {counted(table.rows, 'row')} of the table belong to "

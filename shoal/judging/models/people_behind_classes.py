@@ -34,8 +34,7 @@ UNREADABLE = (
 
 def share_of(table: CodedTable) -> float | None:
     """Return the share of the population that is in the table; None if nobody knows its size."""
-    whole = table.people if table.of_whole is None else table.of_whole.people
-    return None if not table.population_size else whole / table.population_size
+    return None if not table.population_size else table.counting.everyone / table.population_size
 
 
 def people_of(evidence: Evidence) -> int:
@@ -43,7 +42,7 @@ def people_of(evidence: Evidence) -> int:
     release with the suppressed rows that are known.
     """
     if evidence.table is not None:
-        return evidence.table.people
+        return evidence.table.counting.count
     if evidence.owners.person is not None:
         return len(np.unique(evidence.owners.person))
     return evidence.published.rows + evidence.published.suppressed

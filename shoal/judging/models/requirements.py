@@ -75,7 +75,7 @@ class Requirements:
         """Class size is the only requirement, so a method may use a faster way than `satisfied`. Not if some people
         have several rows: the size of a class is then not its number of rows.
         """
-        return self.only_k and table.person is None
+        return self.only_k and table.counting.adds_up
 
     def monotone(self, table: CodedTable) -> bool:
         """Merging satisfying groups always gives a satisfying group, so searches may prune."""

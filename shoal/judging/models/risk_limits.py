@@ -220,7 +220,7 @@ class _OverAll(_Risk):
 
         Only where each row is a person: people with rows in several classes count in each of them.
         """
-        if table.person is not None or table.population is not None or suppressible >= table.rows:
+        if not table.counting.adds_up or table.population is not None or suppressible >= table.rows:
             return None
         rule = self.rule(table)
         for sizes, whose in ((np.array([table.rows], np.int64), ""), (table.blocks.size, "blocks")):

@@ -173,7 +173,7 @@ class Microaggregation(Falsifying):
         budget = _budget(requirements)
         share = false / max(table.rows * len(table.attributes), 1)
         enough = float(np.ceil(100 * share) / 100)
-        if table.of_whole is None and share > budget + 1e-9:
+        if table.counting.whole is None and share > budget + 1e-9:
             raise LimitError(
                 f"{false:,} cells would be false, {100 * share:.4g} % of all, and the policy allows "
                 f"{100 * budget:.4g} %",

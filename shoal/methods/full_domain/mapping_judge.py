@@ -82,20 +82,17 @@ class Judge:
 
         self._kernels, self._grouping = kernels, grouping
         self.attributes = table.sensitive
-        self.totals = tuple(table.totals)
         self.requirements = requirements
         self.most = requirements.suppressible(table.rows)
         self.rows = table.rows
-        self.people = table.people if table.person is not None else 0
-        """How many people there are, if some have several rows; else 0: every row is a person of its own."""
-        self.units, self.unit_totals = [unit.count for unit in table.units], table.unit_totals
+        self.countings, self.adds_up = table.countings, table.counting.adds_up
         # Rows are counted in any case, which is enough for k if each is a person of its own.
-        self.others = requirements.group_models if self.people else requirements.beyond_k
+        self.others = requirements.beyond_k if self.adds_up else requirements.group_models
         self.rules = requirements.overall(table)
         """Rules over all groups together."""
-        self.by_groups = bool(self.others) or bool(self.people and self.rules)
+        self.by_groups = bool(self.others) or bool(not self.adds_up and self.rules)
         """Groups have to be counted in more ways than by rows."""
-        self.fine = self.by_groups and (fine or bool(self.people or self.units))
+        self.fine = self.by_groups and (fine or table.shared is not None)
         """Rows with different sensitive values or owners are looked at one by one, not only counted."""
         self.sizes = [attribute.hierarchy.size for attribute in table.sensitive]
         self.rollups = self._roll_ups(table)
@@ -122,7 +119,7 @@ class Judge:
         """Return the valid ones of the groups of a mapping, as models see them."""
         keep = self._grouping.kept_histograms
         kept = [Histograms(*keep(*one, good)) for one in rolled.histograms(self.sizes)]
-        return Groups(rolled.weights[good], tuple(kept), self.totals, self.attributes)
+        return Groups(rolled.weights[good], tuple(kept), self.countings[0].totals, self.attributes)
 
     def fine_groups(self, numbers: IntVector, good: BoolVector, fine: RollUp) -> Groups:
         """Return the valid ones of the numbered groups, as models see them, from rows one by one."""
@@ -133,14 +130,12 @@ class Judge:
         for j in range(len(self.attributes)):
             codes[:, j] = self.rollups.codes(fine.keys, first + j)
         rows, own = (place[numbers], int(good.sum()), codes, self.attributes), first + len(self.attributes)
-        person = self.rollups.codes(fine.keys, own) if self.people else None
-        found = group(*rows, self.totals, fine.weights, person, self.people)
-        own += bool(self.people)
-        units = (
-            group(*rows, totals, fine.weights, self.rollups.codes(fine.keys, own + index), count)
-            for index, (count, totals) in enumerate(zip(self.units, self.unit_totals, strict=True))
-        )
-        return replace(found, units=tuple(units))
+        found = []
+        for counting in self.countings:
+            owner = None if counting.adds_up else self.rollups.codes(fine.keys, own)
+            found.append(group(*rows, counting.totals, fine.weights, owner, counting.everyone))
+            own += not counting.adds_up
+        return replace(found[0], units=tuple(found[1:]))
 
     def _penalty(self, rolled: RollUp, lost: LongVector) -> float:
         """Return how much more the lost rows of each group lose than the mapping shows."""
@@ -159,7 +154,7 @@ class Judge:
         if dropped > self.most:
             return self._failed(dropped, above)
         # Finer groups add up to more, unless people with several rows count in several of them.
-        if not self.people and any(rule.out_of_reach(rolled.weights, self.most) for rule in self.rules):
+        if self.adds_up and any(rule.out_of_reach(rolled.weights, self.most) for rule in self.rules):
             return self._failed(dropped, above)
         floor = self._floor(rolled, lost, dropped)
         if not self.by_groups:

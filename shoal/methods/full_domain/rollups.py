@@ -113,12 +113,12 @@ class RollUps:
         hierarchies += [a.hierarchy for a in table.sensitive[: self.secrets]]
         sizes, heights = [h.size for h in hierarchies], [len(h.levels) for h in hierarchies]
         named = [h.low.ravel() for h in hierarchies]
-        people = [] if table.person is None else [(table.person, table.people)]
-        for owner, count in (*people, *((unit.of, unit.count) for unit in table.units)) if sensitive else ():
-            self.secrets += 1
-            secret.append(owner)
-            sizes, heights = [*sizes, count], [*heights, 1]
-            named.append(np.arange(count, dtype=np.int32))
+        for counting in table.countings if sensitive else ():
+            if not counting.adds_up:
+                self.secrets += 1
+                secret.append(counting.owner)
+                sizes, heights = [*sizes, counting.everyone], [*heights, 1]
+                named.append(np.arange(counting.everyone, dtype=np.int32))
         self.fields, self.words = _fields(sizes, heights)
         self.table: IntVector = np.concatenate(named)
         most = max(2, *heights)

@@ -194,7 +194,7 @@ def merged_until_satisfied(table: CodedTable, partition: Partition, requirements
             return replace(partition, starts=starts)
         ends_block = np.isin(starts[failing + 1], partition.blocks)
         gone = np.where(ends_block, failing, failing + 1)
-        if table.owners is not None:
+        if table.shared is not None:
             gone = _apart(np.unique(gone))
         keep = np.ones(len(starts), np.bool_)
         keep[gone] = False

@@ -104,13 +104,13 @@ class Mondrian(Method):
     ) -> tuple[Regions, int, int]:
         """Return the regions, the number of blocks that are split, and of rows in blocks that are not published."""
         good = satisfying(table, requirements)
-        if len(good) == 1 and table.owners is None:
+        if len(good) == 1 and table.shared is None:
             ids, blocks = None, np.array([0, table.rows])
         else:
             ids, blocks = rows_by_block(table, good)
-        if ids is not None and table.owners is not None:
+        if ids is not None and table.shared is not None:
             # Cuts keep the order of rows, so rows of a person stay neighbours, and people are counted without sorting.
-            ids = ids[np.lexsort((table.owners[ids], table.block_of[ids]))]
+            ids = ids[np.lexsort((table.shared.owner[ids], table.block_of[ids]))]
         losses, k = losses_of(table, requirements.measure), max(requirements.k, 1)
         cells = sum(attribute.hierarchy.size for attribute in table.attributes)
         by_size = requirements.plain_k(table) and cells <= MOST_CELLS

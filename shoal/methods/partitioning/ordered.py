@@ -65,7 +65,7 @@ class AlongAnOrder(Method):
         if self.blind and not requirements.only_k:
             whole = blocks_first(table, self._order(table), k, requirements)
             return homogeneous(table, halved(table, whole, k, requirements), self.show)
-        if spread is None or not table.one_value:
+        if spread is None or not table.counting.one_value:
             # Values are spread over rows, which may belong to the same people.
             return homogeneous(table, self._merged(table, requirements), self.show)
         whole = blocks_first(table, self._order(table), k, requirements)

@@ -21,7 +21,7 @@ from shoal.support.run import Division, Run
 def part_size(method: Method, table: CodedTable, division: Division) -> int:
     """Return how many rows a part of the table has at most; all rows if it is not divided."""
     how, asked = method.divides, division.part_rows
-    if isinstance(how, str) or asked == 0 or table.of_whole is not None:
+    if isinstance(how, str) or asked == 0 or table.counting.whole is not None:
         return table.rows
     if table.indivisible:
         if asked is None:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from shoal.coding import CodedTable
+from shoal.coding.columns import Columns
 from shoal.errors import InfeasibleError, LimitError, PolicyError, Problem, ShoalBug, ShoalError
 from shoal.judging.models.requirements import Requirements
 from shoal.methods.method import Method
@@ -163,7 +164,8 @@ def _give(child: Child, table: CodedTable, tasks: Sequence[Task], waiting: list[
     at = waiting.pop()
     part = table.part(tasks[at].rows)
     narrow = part.rows, part.quasi.narrow, part.secrets.narrow
-    child.send((*narrow, part.person, part.units, tasks[at].requirements, tasks[at].words))
+    countings = tuple(one.over(Columns((), (), 0)) for one in part.countings)
+    child.send((*narrow, countings, tasks[at].requirements, tasks[at].words))
     return at
 
 

@@ -21,14 +21,12 @@ def serve(parts: IO[bytes], answers: IO[bytes]) -> None:
     method, skeleton, seed = pickle.load(parts)
     while True:
         try:
-            rows, codes, values, person, units, requirements, words = pickle.load(parts)
+            rows, codes, values, countings, requirements, words = pickle.load(parts)
         except EOFError:
             return
         part = replace(
             skeleton,
             quasi=replace(skeleton.quasi, narrow=codes, rows=rows),
-            secrets=replace(skeleton.secrets, narrow=values, rows=rows),
-            person=person,
-            units=units,
-        )
+            countings=countings,
+        ).with_secrets(replace(skeleton.secrets, narrow=values, rows=rows))
         say(answer(method, part, requirements, words, seed, seldom(lambda _stage, share: say(float(share)))))

@@ -110,7 +110,7 @@ def _boxes_of_people(table: CodedTable, sizes: tuple[Model, ...], run: Run) -> R
 
     people = population_of(table)
     none = Columns((), (), len(people))
-    everyone = replace(table, quasi=Columns.of(table.attributes, people), secrets=none)
+    everyone = replace(table.with_secrets(none), quasi=Columns.of(table.attributes, people))
     anybody = Requirements(models=(DeltaPresence(low=0.0, high=1.0), *sizes))
     made = MPALM().anonymize(everyone, anybody, run)
     number, first = distinct(np.asfortranarray(np.concatenate([people, table.quasi.wide])))

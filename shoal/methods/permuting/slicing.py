@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -238,9 +238,8 @@ def _by_linked_values(
         part_of.append((pairs // size).astype(np.int32))
         value_of.append((pairs % size).astype(np.int32))
     plain = len(table.sensitive)
-    extended = replace(
-        table,
-        secrets=Columns((*table.sensitive, *attributes), (*table.secrets.narrow, *codes), table.rows),
+    extended = table.with_secrets(
+        Columns((*table.sensitive, *attributes), (*table.secrets.narrow, *codes), table.rows)
     )
     pairs_at = tuple(range(plain, 2 * plain))
     rules = tuple(

@@ -202,7 +202,7 @@ class _Problem:
                 labels.share,
                 self.losses,
             )
-        counted = not (labels.share <= 1).any() and self.table.one_value
+        counted = not (labels.share <= 1).any() and self.table.counting.one_value
         if self.improve and counted and classes * len(labels.share) <= MOST_COUNTS:
             p = np.array([demand.p for demand in self.demands.each], np.int64)
             class_of = exchanged(

@@ -101,7 +101,9 @@ def digest(table: CodedTable) -> str:
             # Cells are read back by name, so names can change what a release says.
             found.update(json.dumps([str(name) for name in level.names.to_list()]).encode())
 
-    for codes in (table.quasi.wide, table.secrets.wide, table.population, table.person, table.in_order):
+    shared = [one for one in table.countings if not one.adds_up]
+    owners = [codes for one in shared for codes in (one.owner, one.place)]
+    for codes in (table.quasi.wide, table.secrets.wide, table.population, *owners):
         if codes is not None:
             found.update(str(codes.shape).encode())
             found.update(np.ascontiguousarray(codes).tobytes())

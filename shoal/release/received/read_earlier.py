@@ -13,6 +13,7 @@ import polars as pl
 from shoal import io
 from shoal.coding import Attribute, CodedTable
 from shoal.coding.columns import Columns
+from shoal.coding.counting import ByOwners
 from shoal.coding.encode import encode, missing_names
 from shoal.errors import DataError, PolicyError
 from shoal.io import Frame, factorize
@@ -333,11 +334,12 @@ class _Reader:
             values = np.empty((original.rows, codes.shape[1]), np.int32, order="F")
             for j, attribute in enumerate(self.domain.sensitive):
                 values[:, j] = self._codes(original.column(attribute.name), j, attribute)
+            secrets = Columns.of(self.domain.sensitive, values)
             table = replace(
                 self.domain,
                 quasi=Columns.of(self.domain.attributes, known),
-                secrets=Columns.of(self.domain.sensitive, values),
-                person=person.astype(np.int32),
+                secrets=secrets,
+                countings=(ByOwners.of(secrets, person.astype(np.int32)),),
                 population=None,
             )
             claimed = None if record is None else recorded_owners(record)
