@@ -12,7 +12,7 @@ def with_changes(table, *, attributes=None, codes=None, sensitive_codes=None, ke
     elif codes is not None:
         more["quasi"] = Columns.of(table.attributes if attributes is None else attributes, codes)
     if sensitive_codes is not None:
-        more["secrets"] = Columns.of(table.sensitive, sensitive_codes)
+        table = table.with_secrets(Columns.of(table.sensitive, sensitive_codes))
     if kept is not None:
         more["kept"] = Kept.of(kept)
     return replace(table, **more)
