@@ -19,7 +19,7 @@ from shoal.judging.models.k_anonymity import KAnonymity
 from shoal.judging.models.requirements import Requirements
 from shoal.methods import METHODS
 from shoal.methods.loss_tables import losses_of
-from shoal.methods.parts import divided
+from shoal.methods.parts import release_in_parts
 from shoal.support.run import Division, Run
 
 K = 5
@@ -55,7 +55,9 @@ def line(name, table, rows):
     method, options, model = WORK[name]
     wanted = Requirements(models=(model,))
     before, start = spent(), time.perf_counter()
-    made = divided(METHODS[method](**options), table, wanted, Run.start(1, division=Division(part_rows=rows)))
+    made = release_in_parts(
+        METHODS[method](**options), table, wanted, Run.start(1, division=Division(part_rows=rows))
+    )
     wall, cpu = time.perf_counter() - start, spent() - before
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
     cells = (

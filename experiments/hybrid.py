@@ -16,7 +16,7 @@ from scipy.special import stdtrit
 
 from benchmarks.data import adult, census
 from experiments.drawing import panels, saved
-from shoal.judging.attacks.statistical import Statistical
+from shoal.judging.attacks.statistical_attack import Statistical
 from shoal.judging.linking.evidence import Evidence
 from shoal.judging.linking.origins import Traced
 from shoal.judging.measures.cell_losses import Lm

@@ -544,11 +544,11 @@ def one_turn(parts, widths, varied, run):
 def attacks():
     lines = [*ATTACKED, ""]
     table = census(20_000, 5)
-    drawn, body, aware, few = ring.assigned, [], [], ""
+    drawn, body, aware, few = ring.draw_owners, [], [], ""
     for name, draw in (("decomposition", drawn), ("one rotation per ring", one_turn)):
-        ring.assigned = draw
+        ring.draw_owners = draw
         release = Ring().anonymize(table, asked(Ring(), 10), Run.start(1))
-        ring.assigned = drawn
+        ring.draw_owners = drawn
         published = Evidence.of_release(table, release)
         found = ATTACKS["corruption"](k=10).attempt(published, Run.start(2))
         for q in (0, 1, 2, 8):

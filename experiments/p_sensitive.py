@@ -26,7 +26,7 @@ from shoal.judging.measures import MEASURES
 from shoal.judging.models.alpha_k import AlphaK
 from shoal.judging.models.demands import demands_of, outlook
 from shoal.judging.models.extended_p import ExtendedPSensitive
-from shoal.judging.models.feasibility import left_out, reasons_against, unserved
+from shoal.judging.models.feasibility import describe_left_out, find_unserved_blocks, reasons_against
 from shoal.judging.models.k_anonymity import KAnonymity
 from shoal.judging.models.l_diversity import DistinctDiversity
 from shoal.judging.models.p_sensitive import PSensitive
@@ -299,15 +299,19 @@ def constrained():
         table = adult(age_levels=name in ("full-domain", "incognito"), limits=limits)
         wish = asking(table, 10, models, "lm", suppression=0.02)
         assert reasons_against(table, wish) == []
-        note = left_out(table, wish).split(":")[0] + ": " + "; ".join(unserved(table, wish, private=True)[1])
+        note = (
+            describe_left_out(table, wish).split(":")[0]
+            + ": "
+            + "; ".join(find_unserved_blocks(table, wish, private=True)[1])
+        )
         found = trial(name, table, wish)
         evidence, published = found["evidence"], found["evidence"].published
         above = 0
         for j, attribute in enumerate(table.attributes):
             tree, codes = attribute.hierarchy, table.quasi.wide[evidence.owner, j]
-            low, high = (ends[published.class_of, j] for ends in published.covered)
+            low, high = (ends[published.class_of, j] for ends in published.cell_ranges)
             above += int(((low < tree.low[-1, codes]) | (high > tree.high[-1, codes])).sum())
-        dropped = unserved(table, wish)[2]
+        dropped = find_unserved_blocks(table, wish)[2]
         lines.append(
             f"| {name} | {found['classes']:,} | {found['avg']:.3f} | {published.suppressed:,} "
             f"({dropped:,} in blocks) | {above:,} |"

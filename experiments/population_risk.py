@@ -14,8 +14,8 @@ import numpy as np
 
 from benchmarks.data import ADULT_COLUMNS, adult, census
 from shoal.judging.linking.individual_risk import individual_risk
-from shoal.judging.linking.suda import singling_out
-from shoal.judging.linking.uniqueness import ESTIMATORS, estimated
+from shoal.judging.linking.suda import find_minimal_uniques
+from shoal.judging.linking.uniqueness import ESTIMATORS, estimate_uniques
 from shoal.kernels.grouping import distinct
 
 PEOPLE = 100_000
@@ -39,7 +39,7 @@ def sampled(population, fraction, seed):
     """What the estimators say about a random sample, and the share of its rows that are unique in the population."""
     chosen = np.random.default_rng(seed).choice(population, round(len(population) * fraction), replace=False)
     sizes = np.unique(chosen, return_counts=True)[1]
-    found = estimated(sizes, len(population))
+    found = estimate_uniques(sizes, len(population))
     return {
         "here": found.uniques / found.rows,
         **{name: found[name].share for name in ESTIMATORS},
@@ -91,9 +91,9 @@ def seconds():
     """Processor seconds of minimal uniques and individual risk; kernels are compiled before."""
     lines = ["| work | rows | processor seconds | found |", "| --- | --- | --- | --- |"]
     for label, coded in (("Adult, nine columns", adult()), ("census, eight columns", census(1_000_000))):
-        singling_out([column[:100] for column in coded.quasi.narrow], 100)
+        find_minimal_uniques([column[:100] for column in coded.quasi.narrow], 100)
         start = time.process_time()
-        found = singling_out(coded.quasi.narrow, coded.rows)
+        found = find_minimal_uniques(coded.quasi.narrow, coded.rows)
         taken = time.process_time() - start
         words = f"{found.people:,} people in {len(found.sets)} sets of up to 4 columns"
         lines.append(f"| SUDA2 to size 4, {label} | {coded.rows:,} | {taken:.2f} | {words} |")

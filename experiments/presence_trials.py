@@ -103,7 +103,7 @@ def by_people(table, label, k):
     own = np.arange(table.rows, dtype=np.int32)
     return Release(
         own, table.quasi.wide, table.quasi.wide, bucket_of=bucket_of,
-        shown_from=np.tile(own[:, None], (1, len(table.attributes))), together=method.shuffled_together(table)[0],
+        shown_from=np.tile(own[:, None], (1, len(table.attributes))), together=method.find_shuffling(table)[0],
     )  # fmt: skip
 
 

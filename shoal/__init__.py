@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shoal.support.registry import imported_late
+from shoal.support.registry import import_late
 
 __version__ = "0.1.0"
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from shoal.documents.codebook.describe import codebook
     from shoal.documents.evidence.check_pack import check_evidence
     from shoal.documents.evidence.pack import evidence
-    from shoal.documents.report.report import Report, report
+    from shoal.documents.report.build_report import Report, report
     from shoal.errors import (
         DataError,
         HierarchyError,
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from shoal.release.results import Audit, Result
 
 # Late, so that `import shoal` and `shoal --help` cost nothing.
-__getattr__ = imported_late(
+__getattr__ = import_late(
     __name__,
     {
         "pipeline.anonymize": ("anonymize",),
@@ -72,7 +72,7 @@ __getattr__ = imported_late(
         "policy": ("Policy",),
         "release": ("Release",),
         "release.results": ("Audit", "Result"),
-        "documents.report.report": ("Report", "report"),
+        "documents.report.build_report": ("Report", "report"),
         "policy.suggestions": ("suggest",),
     },
 )

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shoal.support.registry import imported_late
+from shoal.support.registry import import_late
 
 if TYPE_CHECKING:
     from shoal.coding.table import Attribute, CodedTable
 
 # Late, because policies need plans, and are checked before polars is imported.
-__getattr__ = imported_late(__name__, {"table": ("Attribute", "CodedTable")})
+__getattr__ = import_late(__name__, {"table": ("Attribute", "CodedTable")})
 
 __all__ = ["Attribute", "CodedTable"]

@@ -37,6 +37,6 @@ class ColumnPlan:
     """`bounds`: the ends of its cells are columns of their own, too."""
 
     @property
-    def removed(self) -> bool:
-        """Nothing of the column is published."""
+    def is_removed(self) -> bool:
+        """Whether the release has nothing of this column."""
         return self.role.removed and self.publish is None

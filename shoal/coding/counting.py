@@ -18,7 +18,7 @@ from shoal.coding.columns import Columns
 from shoal.coding.groups import Groups, Histograms, Shared, group
 from shoal.support.arrays import IntMatrix, IntVector, LongVector
 from shoal.support.brief import Brief
-from shoal.support.wording import counted
+from shoal.support.wording import format_count
 
 Rows = IntVector | LongVector
 """Numbers of rows."""
@@ -162,7 +162,7 @@ class ByOwners(Counting):
     @property
     def suffix(self) -> str:
         """Say how many people rows belong to."""
-        return f" of {counted(self.count, 'person', 'people')}"
+        return f" of {format_count(self.count, 'person', 'people')}"
 
     def _count_values(self) -> tuple[LongVector, ...]:
         return tuple(count_values(self.number_of, self.secrets))

@@ -14,13 +14,13 @@ from shoal.coding.column_plan import ColumnPlan
 from shoal.coding.columns import Columns, Kept
 from shoal.coding.counting import ByOwners, ByRows, Counting
 from shoal.coding.hierarchy import Hierarchy, build
-from shoal.coding.hierarchy.kinds import parsed
+from shoal.coding.hierarchy.kinds import parse_hierarchy
 from shoal.coding.roles import WEIGHT
 from shoal.coding.survey_weights import check_weights
 from shoal.errors import DataError, HierarchyError, ShoalError, did_you_mean
 from shoal.io import Frame, factorize
 from shoal.io.coded import Coded, Codes, narrowest
-from shoal.io.sheet import Sheet, coded_values
+from shoal.io.sheet import Sheet, code_values
 from shoal.support.arrays import IntVector
 from shoal.support.brief import Brief
 from shoal.support.machine.threads import PIECE, in_threads
@@ -47,15 +47,15 @@ def encode(source: Frame | Sheet | pl.DataFrame, plan: Sequence[ColumnPlan]) -> 
     planned = [by_name[name] for name in table.columns if name in by_name]
     quasi = [column for column in planned if column.role.generalized]
     sensitive = [column for column in planned if column.role.protected]
-    found = _coded(table, [*quasi, *sensitive], problems)
+    found = _code_columns(table, [*quasi, *sensitive], problems)
     attributes, secrets = found[: len(quasi)], found[len(quasi) :]
     if problems:
         raise_together(problems)
-    kept = [column.name for column in planned if column.role.shown_as_it_is]
-    columns = [column.name for column in planned if not column.removed]
+    kept = [column.name for column in planned if column.role.is_shown_unchanged]
+    columns = [column.name for column in planned if not column.is_removed]
     # By name: in a list, polars renames a column whose name is empty, as names of index columns often are.
     own = {one.attribute.name: one.kept for one in secrets}
-    shown = {name: _kept(table, name) if (mine := own.get(name)) is None else mine for name in kept}
+    shown = {name: _keep_column(table, name) if (mine := own.get(name)) is None else mine for name in kept}
     dropped = tuple(name for name in table.columns if name not in columns)
     weights = next((column.name for column in planned if column.role == WEIGHT), None)
     if weights is not None:
@@ -85,7 +85,7 @@ def _countings(table: _Columns, secrets: Columns, plan: Sequence[ColumnPlan]) ->
     """
     lines = []
     for column in plan:
-        nobody = missing_names(table.column(column.name))
+        nobody = count_nameless_cells(table.column(column.name))
         if nobody:
             what = "whose a row is" if column.group is None else f"to which {column.group} a row belongs"
             lines.append(
@@ -94,10 +94,10 @@ def _countings(table: _Columns, secrets: Columns, plan: Sequence[ColumnPlan]) ->
             )
     if lines:
         raise DataError(_together(lines))
-    person, people = _numbered(table, [column.name for column in plan if column.group is None])
+    person, people = _number_names(table, [column.name for column in plan if column.group is None])
     units = []
     for kind in dict.fromkeys(column.group for column in plan if column.group is not None):
-        number, count = _numbered(table, [column.name for column in plan if column.group == kind])
+        number, count = _number_names(table, [column.name for column in plan if column.group == kind])
         units.append(ByOwners(secrets, count, number_of=number, name=kind))
     pseudonyms = any(column.publish for column in plan)
     if people in (0, table.rows):
@@ -113,7 +113,7 @@ def _countings(table: _Columns, secrets: Columns, plan: Sequence[ColumnPlan]) ->
     return (ByOwners(secrets, people, pseudonyms=pseudonyms, number_of=person, place=place), *units)
 
 
-def missing_names(column: pl.Series) -> int:
+def count_nameless_cells(column: pl.Series) -> int:
     """Return how many cells name nobody: empty ones, blank text, and what is no number."""
     nobody = column.is_null()
     if column.dtype.is_float():
@@ -125,8 +125,8 @@ def missing_names(column: pl.Series) -> int:
     return int(nobody.sum())
 
 
-def _numbered(table: _Columns, names: Sequence[str]) -> tuple[IntVector, int]:
-    """Number what some columns name together, and count it."""
+def _number_names(table: _Columns, names: Sequence[str]) -> tuple[IntVector, int]:
+    """Number the distinct combinations of values in some identifier columns; return the numbers and their count."""
     from shoal.kernels.grouping import distinct
 
     if not names:
@@ -163,9 +163,9 @@ class _InMemory:
         """Return one column."""
         return self.sheet[name]
 
-    def coded(self, name: str) -> Coded:
+    def code_column(self, name: str) -> Coded:
         """Return one column as codes and distinct values."""
-        return Coded(*self.sheet.numbered(name, coded_values))
+        return Coded(*self.sheet.number_cells(name, code_values))
 
 
 _Columns = Frame | _InMemory
@@ -199,14 +199,14 @@ class _Column(Brief):
     """Its values by these codes, exactly as they came; None if codes do not tell them."""
 
 
-def _coded(
+def _code_columns(
     table: _Columns, plan: Sequence[ColumnPlan], problems: list[tuple[str, ShoalError]]
 ) -> list[_Column]:
     def one(column: ColumnPlan) -> _Column | ShoalError:
         try:
-            values = table.coded(column.name)
+            values = table.code_column(column.name)
             hierarchy, codes = encode_column(values, column)
-            bounds = parsed(column.hierarchy) if column.show is not None else None
+            bounds = parse_hierarchy(column.hierarchy) if column.show is not None else None
             if bounds is not None:
                 check_bounds(hierarchy)
         except ShoalError as error:
@@ -239,12 +239,12 @@ def _values_by_code(given: Coded, codes: Codes, hierarchy: Hierarchy) -> Coded |
     return Coded(codes, given.values.gather(own))
 
 
-def _kept(table: _Columns, name: str) -> Coded | pl.Series:
+def _keep_column(table: _Columns, name: str) -> Coded | pl.Series:
     """Return a column that is published as it is, as codes if these are exact and take less memory."""
     dtype = table.schema[name]
     if table.rows <= PIECE or dtype.is_nested() or dtype.is_float() or dtype == pl.Object:
         return table.column(name)
-    found = table.coded(name)
+    found = table.code_column(name)
     return found if len(found.values) <= table.rows // _OFTEN else table.column(name)
 
 
@@ -264,12 +264,12 @@ def encode_column(column: Coded, plan: ColumnPlan) -> tuple[Hierarchy, Codes]:
         raise DataError(f"all values are null: drop the column, or make it plain instead of {plan.role}")
     hierarchy = build(column.values, plan.hierarchy)
     if plan.limit is not None and plan.role.generalized:
-        hierarchy = hierarchy.limited(plan.limit)
+        hierarchy = hierarchy.with_limit(plan.limit)
     # Every distinct value has a leaf here: `build` raises an error for a value without one.
-    return hierarchy, renumbered(column.codes, hierarchy.locate(column.values), hierarchy.size)
+    return hierarchy, renumber(column.codes, hierarchy.locate(column.values), hierarchy.size)
 
 
-def renumbered(numbers: Codes, code_of: IntVector, size: int) -> Codes:
+def renumber(numbers: Codes, code_of: IntVector, size: int) -> Codes:
     """Return ``code_of[numbers]`` in the narrowest type for codes below `size`, in pieces, to avoid an index array as
     long as the table."""
     code_of = code_of.astype(narrowest(size))

@@ -96,7 +96,7 @@ class WideTable(Brief):
         return cls(whole, CodedTable(quasi, secrets, Kept(), (), (counting,)), members, places)
 
     @cached_property
-    def repeated(self) -> CodedTable:
+    def table_of_rows(self) -> CodedTable:
         """The same with a row for each row of a person, all of which show what the person shows. It is for methods that
         never tear apart rows with equal values, and count people by themselves.
         """

@@ -84,7 +84,7 @@ def encode_both(rows: pl.DataFrame, people: pl.DataFrame, plans: Sequence[Column
         rest,
         quasi=coded.quasi.take(np.arange(rows.height)),
         columns=tuple(
-            plan.name for name in rows.columns for plan in plans if plan.name == name and not plan.removed
+            plan.name for name in rows.columns for plan in plans if plan.name == name and not plan.is_removed
         ),
         population=population,
         population_size=len(population),
@@ -109,12 +109,12 @@ def population_of(table: CodedTable) -> IntMatrix:
 
 def strangers(table: CodedTable) -> int:
     """Return how many rows of the table have no person of their own in the population. O(people)."""
-    people, inside = counted_together(table)[1:]
+    people, inside = count_with_population(table)[1:]
     return int(np.maximum(inside - people, 0).sum())
 
 
-def counted_together(table: CodedTable) -> tuple[IntVector, IntVector, IntVector]:
-    """Return the distinct tuples of table and population, and how many people and how many rows have each of them."""
+def count_with_population(table: CodedTable) -> tuple[IntVector, IntVector, IntVector]:
+    """Return the distinct tuples of population and table, with the number of people and of rows of each."""
     from shoal.kernels.grouping import distinct
 
     everyone = population_of(table)

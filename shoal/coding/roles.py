@@ -46,12 +46,12 @@ class Role(str):
         return find_role, (self.name,)
 
     @property
-    def coded(self) -> bool:
+    def has_codes(self) -> bool:
         """The column has a hierarchy, and methods and models see its values as codes."""
         return self.generalized or self.protected
 
     @property
-    def shown_as_it_is(self) -> bool:
+    def is_shown_unchanged(self) -> bool:
         """The column is published as it is."""
         return not self.generalized and not self.removed
 
@@ -126,7 +126,7 @@ WEIGHT = Role(
 
 ROLES = {role.name: role for role in (QUASI, SENSITIVE, IDENTIFIER, PLAIN, DROP, PERSON, WEIGHT)}
 REMOVED = tuple(role for role in ROLES.values() if role.removed)
-CODED = tuple(role for role in ROLES.values() if role.coded)
+CODED = tuple(role for role in ROLES.values() if role.has_codes)
 
 
 def find_role(name: str) -> Role:

@@ -9,7 +9,7 @@ import numpy as np
 
 from shoal.errors import DataError
 from shoal.support.arrays import FloatVector
-from shoal.support.wording import counted, type_name
+from shoal.support.wording import format_count, type_name
 
 if TYPE_CHECKING:
     import polars as pl
@@ -47,6 +47,7 @@ def check_weights(column: pl.Series) -> None:
     if wrong:
         kind = "" if column.dtype.is_numeric() else f" It holds {type_name(column.dtype)} values."
         raise DataError(
-            f"column '{column.name}' holds survey weights, but {counted(wrong, 'cell')} of {len(column):,} are empty, "
+            f"column '{column.name}' holds survey weights, but {format_count(wrong, 'cell')} of {len(column):,} "
+            "are empty, "
             f"0, negative or no numbers.{kind} Correct them, leave these rows out, or give the column another role"
         )

@@ -113,10 +113,10 @@ class CodedTable(Brief):
     @property
     def taken(self) -> tuple[str, ...]:
         """Names that a further column must not have: one of an identifier would look as if it were published."""
-        return (*self.shown_columns, *self.dropped)
+        return (*self.release_columns, *self.dropped)
 
     @property
-    def shown_columns(self) -> tuple[str, ...]:
+    def release_columns(self) -> tuple[str, ...]:
         """Names of all columns of a release: the published ones, each with its bounds if they are shown."""
         bounded = {attribute.name for attribute in self.attributes if attribute.bounds is not None}
         return tuple(
@@ -152,7 +152,7 @@ class CodedTable(Brief):
         """How often each code occurs, per quasi-identifier; in a part, how often in the whole table."""
         return self.quasi.counts
 
-    def numbered(self, *, as_read: bool = False) -> tuple[IntVector, LongVector]:
+    def number_rows(self, *, as_read: bool = False) -> tuple[IntVector, LongVector]:
         """Number the distinct combinations of quasi-identifiers: row -> number, and the first row of each. O(rows).
         With `as_read`, values are told apart that methods do not tell apart.
         """
@@ -166,8 +166,8 @@ class CodedTable(Brief):
 
     @cached_property
     def alike(self) -> LongVector:
-        """How many rows have each distinct combination of quasi-identifiers, by the numbers of `numbered`."""
-        self.numbered()
+        """How many rows have each distinct combination of quasi-identifiers, by the numbers of `number_rows`."""
+        self.number_rows()
         found: LongVector = vars(self)["alike"]
         return found
 
@@ -176,8 +176,10 @@ class CodedTable(Brief):
         """How often each code occurs, per sensitive column."""
         return self.secrets.counts
 
-    def grouped(self, group_of: IntVector, groups: int, rows: IntVector | LongVector | None = None) -> Groups:
-        """Return groups as privacy models see them, from a group number per row, or per one of some rows. Rows with
+    def group_rows(
+        self, group_of: IntVector, groups: int, rows: IntVector | LongVector | None = None
+    ) -> Groups:
+        """Return the groups for the privacy models, from one group number per row (or per row in `rows`). Rows with
         number -1 are in no group. O(rows + groups), or O(rows log rows) if people have to be sorted.
         """
         codes = self.secrets.wide if rows is None else self.secrets.wide[rows]
@@ -230,9 +232,9 @@ class CodedTable(Brief):
     @cached_property
     def blocks(self) -> Groups:
         """The blocks as groups, as privacy models see them."""
-        return self._grouped_blocks()
+        return self._group_blocks()
 
-    def _grouped_blocks(self) -> Groups:
+    def _group_blocks(self) -> Groups:
         if self._one_block and self.shared is None and self.earlier is None and self.population is None:
             return self.counting.tally_all()
-        return self.grouped(self.block_of, int(self.block_of.max(initial=0)) + 1)
+        return self.group_rows(self.block_of, int(self.block_of.max(initial=0)) + 1)

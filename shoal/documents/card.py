@@ -37,13 +37,13 @@ def card_of(
     `facts` what the method reports: only its levels, its groups of columns and how it publishes cells are used.
     """
     outside = public_case(case)
-    losses = losses_shown(outside.shown, policy)
+    losses = losses_shown(outside.count_texts, policy)
     published, limit = outside.published, case.requirements.suppression
     return make_card(
         {
             "rows": published.rows,
             "suppressed_at_most": limit,
-            "classes": published.told_classes,
+            "classes": published.public_classes,
             "buckets": published.buckets,
             "method": policy.method.name,
             "levels": facts.get("levels") if shows_levels(case) else None,
@@ -59,9 +59,9 @@ def card_of(
         measures=public_measures(outside, losses),
         seed=seed,
         recoded=recoded,
-        following=case.following,
+        following=case.notes_on_following,
         person=policy.names(PERSON),
-        perturbed={name: way.title for name, way in policy.perturbed.items()},
+        perturbed={name: way.title for name, way in policy.perturbations.items()},
     )
 
 

@@ -41,7 +41,7 @@ class Engine(ABC):
 
     run: Run = field(init=False)
     papers: Outbox = field(init=False)
-    """What is written with the release. While the run is `opened`."""
+    """What is written with the release. While the run is `open`."""
     frame: Frame = field(init=False)
     """The source, once it was encoded."""
     pseudonyms: Pseudonyms | None = field(init=False, default=None)
@@ -70,7 +70,7 @@ class Engine(ABC):
         """Raise OutputError if tables cannot be written to these places, or a document cannot be made."""
 
     @abstractmethod
-    def opened(self) -> AbstractContextManager[None]:
+    def open(self) -> AbstractContextManager[None]:
         """Get ready, and let the release and its papers appear when the block ends well; else nothing stays."""
 
     @abstractmethod

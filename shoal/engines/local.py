@@ -24,10 +24,10 @@ from shoal.pipeline.plan import Plan
 from shoal.pipeline.steps import propose
 from shoal.policy import Policy
 from shoal.release import Release
-from shoal.release.perturbed_columns import check_perturbed, perturbed
+from shoal.release.perturbed_columns import check_perturbed, perturb_columns
 from shoal.release.pseudonyms import Pseudonyms
 from shoal.release.received.read_earlier import encode_whole
-from shoal.release.render import Rendered, render, shuffled
+from shoal.release.render import Rendered, render, shuffle_rows
 from shoal.release.two_tables import second_path
 from shoal.support.arrays import IntVector
 from shoal.support.machine.threads import Ahead
@@ -59,7 +59,7 @@ class Local(Engine):
             io.check_publishable(place, force=self.force)
 
     @contextlib.contextmanager
-    def opened(self) -> Iterator[None]:
+    def open(self) -> Iterator[None]:
         """Prepare kernels, and let all files appear together."""
         Ahead(partial(import_module, KERNELS))  # the method needs them only after the table was read
         with io.Outbox(force=self.force) as self.papers:
@@ -72,7 +72,7 @@ class Local(Engine):
     def encode(self, plan: Plan) -> CodedTable:
         """Return the source in codes, if what will be published of it can be."""
         table = encode_whole(self.frame, self.policy, self.population)
-        check_perturbed(table, self.policy.perturbed)
+        check_perturbed(table, self.policy.perturbations)
         if self.output is not None:
             self._check_holds(self.output, table, exact=plan.method.shows.exact)
         return table
@@ -92,7 +92,7 @@ class Local(Engine):
             output,
             [pl.DataFrame({name: shown[name]}) for name in table.columns if name in shown],
             sensitive=[attribute.name for attribute in table.sensitive],
-            columns=table.shown_columns,
+            columns=table.release_columns,
             rows=max(1, table.rows - int(self.policy.utility.suppression * table.rows)),
         )
 
@@ -104,17 +104,17 @@ class Local(Engine):
         """Render what each row shows, shuffle the rows, publish them, and return them as their readers see them."""
         random = self.run.random.spawn(1)[0]  # whatever the search has drawn
         self.pseudonyms = Pseudonyms() if self.policy.pseudonyms else None
-        changed = perturbed(table, release, self.policy.perturbed, random, self.frame.as_shown)
-        rendered = shuffled(render(table, release, self.pseudonyms, changed), random)
-        typed = partial(self._typed, table, rendered.owner)
+        changed = perturb_columns(table, release, self.policy.perturbations, random, self.frame.as_shown)
+        rendered = shuffle_rows(render(table, release, self.pseudonyms, changed), random)
+        typed = partial(self._convert_type, table, rendered.owner)
         seen = self._put(rendered.sheet.with_values(typed))
         second = rendered.second
         if second is not None:
             second = self._put(Sheet.of(second).with_values(typed), second=True).whole()
         return Rendered(seen, rendered.owner, rendered.bucket, second)
 
-    def _typed(self, table: CodedTable, owner: IntVector, values: pl.Series) -> pl.Series:
-        """Return what a column shows in the type that it has in the release; tokens are no values."""
+    def _convert_type(self, table: CodedTable, owner: IntVector, values: pl.Series) -> pl.Series:
+        """Return the values of a column in the type that the release gives them; pseudonyms keep their type."""
         ends = {end: own.name for own in table.attributes if own.bounds for end in bound_names(own.name)}
         if table.named is not None and values.name in table.named.columns:
             return values
@@ -123,7 +123,7 @@ class Local(Engine):
     def _put(self, rows: Sheet, *, second: bool = False) -> Sheet:
         """Convert a table, or write it under a temporary name, and return what its readers see."""
         if self.output is None:
-            self._given[second], seen = io.converted(self.frame, rows.whole())
+            self._given[second], seen = io.convert_result(self.frame, rows.whole())
             return Sheet.of(seen)
         path = second_path(self.output) if second else self.output
         options = replace(self.frame.options, escape_formulas=self.policy.release.escape_formulas)

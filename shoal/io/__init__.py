@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shoal.support.registry import imported_late
+from shoal.support.registry import import_late
 
 if TYPE_CHECKING:
     from shoal.io.dataframes import give_back
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from shoal.io.frame import Frame
     from shoal.io.output import Outbox, write, write_text
     from shoal.io.output_checks import check_apart, check_holds, check_publishable, check_writable
-    from shoal.io.read_back import converted, read_again
+    from shoal.io.read_back import convert_result, read_again
     from shoal.io.read_options import ReadOptions
     from shoal.io.read_source import read
 
 # Late, so that a wrong file name is answered before polars is imported.
-__getattr__ = imported_late(
+__getattr__ = import_late(
     __name__,
     {
         "factorization": ("factorize",),
@@ -34,7 +34,7 @@ __getattr__ = imported_late(
         "output": ("Outbox", "write", "write_text"),
         "output_checks": ("check_apart", "check_holds", "check_publishable", "check_writable"),
         "read_source": ("read",),
-        "read_back": ("converted", "read_again"),
+        "read_back": ("convert_result", "read_again"),
     },
 )
 
@@ -47,7 +47,7 @@ __all__ = [
     "check_holds",
     "check_publishable",
     "check_writable",
-    "converted",
+    "convert_result",
     "factorize",
     "give_back",
     "read",

@@ -46,7 +46,7 @@ def as_arrow(data: pl.DataFrame, given: Given, single: frozenset[str]) -> Any:
     import pyarrow as pa
 
     columns = {
-        column.name: typed_arrow(
+        column.name: to_arrow_type(
             column,
             given.types.get(column.name) if column.name in single else None,
             given.orders.get(column.name),
@@ -60,7 +60,7 @@ def as_arrow(data: pl.DataFrame, given: Given, single: frozenset[str]) -> Any:
     return batches[0] if batches else pa.RecordBatch.from_pylist([], schema=table.schema)
 
 
-def typed_arrow(column: pl.Series, wanted: Any = None, order: pl.Series | None = None) -> Any:
+def to_arrow_type(column: pl.Series, wanted: Any = None, order: pl.Series | None = None) -> Any:
     """Return a column as a pyarrow array of the `wanted` type if no value changes, else of the nearest type."""
     import pyarrow as pa
 

@@ -38,7 +38,7 @@ def narrowest(size: int) -> np.dtype[Any]:
     return np.dtype(np.uint8 if size <= 1 << 8 else np.uint16 if size <= 1 << 16 else np.int32)
 
 
-def coded(column: pl.Series) -> Coded:
+def code_column(column: pl.Series) -> Coded:
     """Code a column that is in memory. O(rows)."""
     if len(column) > PIECE and not column.dtype.is_nested():
         return in_pieces(factorize(column.slice(start, PIECE)) for start in range(0, len(column), PIECE))

@@ -9,7 +9,7 @@ import polars as pl
 
 from shoal.errors import DataError
 from shoal.io.arrow_tables import arrow_given, as_arrow, read_arrow
-from shoal.io.given_frame import Given, restored
+from shoal.io.given_frame import Given, restore_types
 from shoal.io.leftovers import without_leftovers
 from shoal.io.pandas_frames import as_pandas, pandas_given, read_pandas
 
@@ -58,7 +58,7 @@ def give_back(
     A pandas frame comes back with a fresh index. For a file the result is a polars frame.
     """
     read, given_in = as_read or {}, as_given or Given()
-    data = restored(data, read)
+    data = restore_types(data, read)
     single = frozenset(column.name for column in data if column.dtype == read.get(column.name))
     data = without_leftovers(data)
     if kind == "polars-lazy":

@@ -64,7 +64,7 @@ class DraftFolder:
         """Open a file in the folder itself, and not in what somebody put in its place. Raises `OSError`."""
         if sys.platform == "win32":
             return os.open(self.path / name, flags, mode)
-        with _opened(self.path) as folder:
+        with _open_folder(self.path) as folder:
             if self._held is not None and not _is_in(folder, LOCK, self._held):
                 raise OSError(errno.ESTALE, _REPLACED)
             return os.open(name, flags, mode, dir_fd=folder)
@@ -89,7 +89,7 @@ class DraftFolder:
     def _remove(self) -> None:
         """Remove the folder that has the lock, and nothing from another one that somebody put in its place."""
         until = time.monotonic() + _PATIENCE
-        with _opened(self.path) as folder:
+        with _open_folder(self.path) as folder:
             own = self._held is not None and _is_in(folder, LOCK, self._held)
             self._release()  # so that there is a descriptor to list the folder, even if there were none
             while True:
@@ -153,7 +153,7 @@ class Draft:
     def _check_kept(self) -> None:
         """Raise `OSError` if this is not the file that was written: where others may rename folders, they can put
         another one in its place."""
-        with _opened(self.path.parent) as folder:
+        with _open_folder(self.path.parent) as folder:
             if self._file is None or not _is_in(folder, self.path.name, self._file):
                 raise OSError(errno.ESTALE, _REPLACED)
 
@@ -179,8 +179,8 @@ class Draft:
 
 
 @contextlib.contextmanager
-def _opened(path: Path) -> Iterator[int]:
-    """Open a folder itself, not what a link leads to."""
+def _open_folder(path: Path) -> Iterator[int]:
+    """Open a folder without following symbolic links."""
     folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
         yield folder
@@ -208,7 +208,7 @@ def remove_abandoned_folders(parent: Path) -> list[Path]:
             stay.append(path)
             continue
         try:
-            with _opened(path) as folder:
+            with _open_folder(path) as folder:
                 if os.fstat(folder).st_uid == os.geteuid():
                     _remove_unheld(path, folder)
         except (BlockingIOError, FileNotFoundError):

@@ -70,12 +70,12 @@ def alone_in(folders: Iterable[Path], seconds: float = 5.0) -> Iterator[None]:
             with contextlib.suppress(OSError):
                 handle = os.open(folder, os.O_RDONLY)
                 held.callback(os.close, handle)
-                while not _locked(handle) and time.monotonic() < stop:
+                while not _try_lock(handle) and time.monotonic() < stop:
                     time.sleep(0.01)
         yield
 
 
-def _locked(handle: int) -> bool:
+def _try_lock(handle: int) -> bool:
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -31,7 +31,7 @@ def factorize(column: pl.Series) -> tuple[IntVector, pl.Series]:
         return np.zeros(len(physical), np.int32), column.head(1)
     low, high = int(physical.min()), int(physical.max())  # type: ignore[arg-type]
     if high - low >= max(_ALWAYS_SMALL, len(physical)):
-        physical = _numbered(physical)
+        physical = _number_integers(physical)
         low, high = int(physical.min()), int(physical.max())  # type: ignore[arg-type]
     size = high - low + 1
     if physical.dtype in (pl.Int8, pl.Int16, pl.UInt8, pl.UInt16):
@@ -45,7 +45,7 @@ def factorize(column: pl.Series) -> tuple[IntVector, pl.Series]:
     return _without_gaps(column, codes, size)
 
 
-def _numbered(integers: pl.Series) -> pl.Series:
+def _number_integers(integers: pl.Series) -> pl.Series:
     """Number integers that are far apart: by hashing if they repeat often, else by sorting."""
     integers = integers.alias("value")
     distinct = integers.unique().drop_nulls()

@@ -14,10 +14,10 @@ import polars as pl
 from polars import selectors
 
 from shoal.errors import DataError, did_you_mean
-from shoal.io.coded import Coded, coded, in_pieces
+from shoal.io.coded import Coded, code_column, in_pieces
 from shoal.io.column_names import refuse_patterns
 from shoal.io.factorization import factorize
-from shoal.io.given_frame import Given, restored_values
+from shoal.io.given_frame import Given, restore_values
 from shoal.io.narrow_types import Guessed
 from shoal.io.notation import as_told, with_nulls
 from shoal.io.read_errors import as_data_error
@@ -42,8 +42,8 @@ Pieces = Callable[[str], Iterator[tuple["Codes", pl.Series]] | None]
 class Frame(Brief):
     """A table that was read. Rows are positions; Shoal ignores the labels of a pandas index.
 
-    Columns of Parquet and Arrow files stay on disk until they are asked for. `coded` goes through one of them in pieces
-    and keeps only codes, so no column is ever decoded as a whole, and columns that are never used cost nothing.
+    Columns of Parquet and Arrow files stay on disk until they are asked for. `code_column` goes through one of them in
+    pieces and keeps only codes, so no column is ever decoded as a whole, and columns that are never used cost nothing.
     `column` is a whole column, and `data` the whole table at once.
     """
 
@@ -76,7 +76,7 @@ class Frame(Brief):
         """Return what a release shows of the column `source` in the type that it was read in, where no text changes. If
         that type was guessed, return it in the type that these values have by themselves. `rows` are those published.
         """
-        return self.guessed.narrowed(restored_values(values, self.schema), source, rows, self.options)
+        return self.guessed.narrow_values(restore_values(values, self.schema), source, rows, self.options)
 
     def give_back(self, data: pl.DataFrame) -> Any:
         """Return a result in the kind and the types that this table was given in."""
@@ -96,12 +96,12 @@ class Frame(Brief):
         # Selected by exact name: `*` and the like would otherwise select many columns.
         return self._collect(self.query.select(selectors.by_name(name))).to_series()
 
-    def coded(self, name: str) -> Coded:
+    def code_column(self, name: str) -> Coded:
         """Return one column as codes and distinct values, in the memory of the codes: a file that is still on disk is
         read in pieces. O(rows)."""
         if self.rows <= PIECE or self.version is None or self.schema[name].is_nested():
-            return coded(self.column(name))
-        with self._reading():
+            return code_column(self.column(name))
+        with self._translate_errors():
             self._refuse_changes()
             stored = None if self.pieces is None else self.pieces(name)
             found = in_pieces(self._read_in_pieces(name) if stored is None else stored)
@@ -124,7 +124,7 @@ class Frame(Brief):
         def cells(name: str) -> Cells:
             if self.schema[name].is_nested() or self.schema[name].is_float():
                 return Cells(self.column(name))
-            found = self.coded(name)
+            found = self.code_column(name)
             return Cells(found.values, found.codes)
 
         return Sheet(dict(zip(self.columns, in_threads(cells, self.columns), strict=True)), self.rows)
@@ -135,7 +135,7 @@ class Frame(Brief):
         return self._collect(self.query)
 
     def _collect(self, query: pl.LazyFrame) -> pl.DataFrame:
-        with self._reading():
+        with self._translate_errors():
             self._refuse_changes()
             data = query.collect()
             self._refuse_changes()
@@ -143,7 +143,7 @@ class Frame(Brief):
                 refuse_other_calendars(column, self._where)
         return data
 
-    def _reading(self) -> contextlib.AbstractContextManager[None]:
+    def _translate_errors(self) -> contextlib.AbstractContextManager[None]:
         return as_data_error(self._where, self.kind)
 
     @property
@@ -182,7 +182,7 @@ def refuse_changed(path: Path, version: tuple[int, ...]) -> None:
         raise DataError(f"{path}: the file was changed while it was being read; read it again")
 
 
-def framed(
+def build_frame(
     kind: str,
     query: pl.LazyFrame,
     options: ReadOptions,
@@ -216,7 +216,7 @@ def framed(
         schema = pl.Schema({**schema, **dict.fromkeys(untyped, pl.String())})
     query = _with_nulls(query, schema, options, nulls_done=nulls_done)
     texts = [name for name in options.columns if schema.get(name) == pl.String]
-    told = _told(query, schema, options, where)
+    told = _read_typed_columns(query, schema, options, where)
     if told:
         query = query.with_columns(told)
         schema = pl.Schema({**schema, **{column.name: column.dtype for column in told}})
@@ -230,7 +230,7 @@ def framed(
     by_values = {
         name: own
         for name, own in (dict.fromkeys(texts) | dict(guessed.columns)).items()
-        if not _reading(options, name).date_format
+        if not _options_of(options, name).date_format
     }
     guessed = replace(guessed, columns=by_values)
     return Frame(kind, schema, rows, options, digest, path, query, version, given, stored, guessed, pieces)
@@ -240,15 +240,17 @@ def _with_nulls(
     query: pl.LazyFrame, schema: pl.Schema, options: ReadOptions, *, nulls_done: bool
 ) -> pl.LazyFrame:
     codes = {
-        name: (*(() if nulls_done else options.null_values), *_reading(options, name).null_values)
+        name: (*(() if nulls_done else options.null_values), *_options_of(options, name).null_values)
         for name in schema
     }
     changed = [with_nulls(name, schema[name], own) for name, own in codes.items() if own]
     return query.with_columns([column for column in changed if column is not None])
 
 
-def _told(query: pl.LazyFrame, schema: pl.Schema, options: ReadOptions, where: str) -> list[pl.Series]:
-    """Return the columns that reading options give another type, read now."""
+def _read_typed_columns(
+    query: pl.LazyFrame, schema: pl.Schema, options: ReadOptions, where: str
+) -> list[pl.Series]:
+    """Read the columns whose type depends on reading options."""
     told = []
     for name in schema:
         if name in options.columns:
@@ -261,5 +263,5 @@ def _told(query: pl.LazyFrame, schema: pl.Schema, options: ReadOptions, where: s
     return told
 
 
-def _reading(options: ReadOptions, name: str) -> ColumnReading:
+def _options_of(options: ReadOptions, name: str) -> ColumnReading:
     return options.columns.get(name, ColumnReading())

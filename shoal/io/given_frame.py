@@ -28,26 +28,28 @@ class Given(Brief):
     """A pyarrow RecordBatch, not a Table."""
 
 
-def restored(data: pl.DataFrame, schema: Mapping[str, pl.DataType]) -> pl.DataFrame:
+def restore_types(data: pl.DataFrame, schema: Mapping[str, pl.DataType]) -> pl.DataFrame:
     """Return the columns in the types that they were read in, where no text of a cell changes.
 
     Hierarchies hold categories, and values in a type of their own if a tree lists other texts too, as text. A column
     that shows only single values therefore comes as text, while generalized cells come as categories.
     """
     return data.with_columns(
-        _restored(column, schema[column.name])
+        _restore_column(column, schema[column.name])
         for column in data
         if column.dtype == pl.String and schema.get(column.name, pl.String) != pl.String
     )
 
 
-def restored_values(values: pl.Series, schema: Mapping[str, pl.DataType]) -> pl.Series:
-    """Return what a column shows in the type that the column was read in, where no text changes; see `restored`."""
+def restore_values(values: pl.Series, schema: Mapping[str, pl.DataType]) -> pl.Series:
+    """Return what a column shows in the type that the column was read in, where no text changes; see
+    `restore_types`.
+    """
     dtype = schema.get(values.name, pl.String())
-    return values if values.dtype != pl.String or dtype == pl.String else _restored(values, dtype)
+    return values if values.dtype != pl.String or dtype == pl.String else _restore_column(values, dtype)
 
 
-def _restored(column: pl.Series, dtype: pl.DataType) -> pl.Series:
+def _restore_column(column: pl.Series, dtype: pl.DataType) -> pl.Series:
     try:
         typed = column.cast(dtype, strict=False)
         same = typed.cast(pl.String).eq_missing(column).all()

@@ -36,7 +36,7 @@ def without_leftovers(data: pl.DataFrame, *, buffers: bool = True) -> pl.DataFra
 def _clean(column: pl.Series) -> pl.Series:
     dtype = column.dtype
     if isinstance(dtype, pl.Enum):
-        return _used_categories(column)
+        return _shrink_categories(column)
     if dtype == pl.String:
         return _own_texts(column)
     if dtype == pl.Binary:
@@ -45,24 +45,24 @@ def _clean(column: pl.Series) -> pl.Series:
         return _clean_struct(column)
     if isinstance(dtype, pl.List | pl.Array):
         return _clean_lists(column)
-    return _shown(column)
+    return _drop_hidden_values(column)
 
 
-def _shown(column: pl.Series) -> pl.Series:
-    """Return a flat column without the values under its nulls, which stay in memory when a cell is made null."""
+def _drop_hidden_values(column: pl.Series) -> pl.Series:
+    """Copy a flat column without the old values of null cells, which otherwise stay in memory."""
     if not column.null_count() or column.dtype == pl.Object:
         return column
     return column.gather(pl.int_range(len(column), eager=True))
 
 
-def _used_categories(column: pl.Series) -> pl.Series:
+def _shrink_categories(column: pl.Series) -> pl.Series:
     """Shrink an Enum to the categories that occur."""
     assert isinstance(column.dtype, pl.Enum)
     physical, categories = column.to_physical(), column.dtype.categories
     shown = np.zeros(len(categories), np.bool_)
     shown[physical.drop_nulls().to_numpy()] = True
     if shown.all():
-        return _shown(column)
+        return _drop_hidden_values(column)
     smaller = pl.Enum(categories.filter(pl.Series(shown)))
     return categories.cast(smaller, strict=False).alias(column.name).gather(physical)
 
@@ -79,11 +79,11 @@ def _own_bytes(column: pl.Series) -> pl.Series:
     copied = pl.Series(
         pl.from_arrow(column.alias("bytes").fill_null(b"").to_arrow(compat_level=pl.CompatLevel.oldest()))
     )
-    return _masked(copied, column).alias(column.name)
+    return _mask_nulls(copied, column).alias(column.name)
 
 
-def _masked(values: pl.Series, like: pl.Series) -> pl.Series:
-    """Return the values, null where the other column is."""
+def _mask_nulls(values: pl.Series, like: pl.Series) -> pl.Series:
+    """Return the values, with null wherever `like` is null."""
     if not like.null_count():
         return values
     return pl.select(pl.when(like.is_not_null()).then(values)).to_series()
@@ -91,12 +91,12 @@ def _masked(values: pl.Series, like: pl.Series) -> pl.Series:
 
 def _clean_struct(column: pl.Series) -> pl.Series:
     fields = {
-        field.name: _clean(_masked(column.struct.field(field.name), column)) for field in _fields(column)
+        field.name: _clean(_mask_nulls(column.struct.field(field.name), column)) for field in _fields(column)
     }
     if not fields:
         return column
     whole = pl.DataFrame(fields).to_struct(column.name)
-    return _masked(whole, column).alias(column.name)
+    return _mask_nulls(whole, column).alias(column.name)
 
 
 def _fields(column: pl.Series) -> list[pl.Field]:
@@ -111,7 +111,7 @@ def _clean_lists(column: pl.Series) -> pl.Series:
     lengths = lists.list.len().fill_null(0)
     if isinstance(dtype.inner, pl.Enum):
         used = lists.filter(lengths > 0).explode(empty_as_null=True)
-        cleaned = _rebuilt(lists.cast(pl.List(_used_categories(used).dtype)), lengths)
+        cleaned = _rebuilt(lists.cast(pl.List(_shrink_categories(used).dtype)), lengths)
     else:
         cleaned = _rebuilt(lists, lengths)
     if isinstance(dtype, pl.Array):
@@ -126,7 +126,7 @@ def _rebuilt(lists: pl.Series, lengths: pl.Series) -> pl.Series:
 
     elements = _clean(lists.filter(lengths > 0).explode(empty_as_null=True))
     if _is_foreign(elements.dtype):
-        return _gathered(elements, lists, lengths)
+        return _gather_lists(elements, lists, lengths)
     ends = np.concatenate([[0], np.cumsum(lengths.to_numpy().astype(np.int64))])
     mask = pa.array(lists.is_null().to_numpy()) if lists.null_count() else None
     values = elements.alias("element").to_arrow()
@@ -134,8 +134,8 @@ def _rebuilt(lists: pl.Series, lengths: pl.Series) -> pl.Series:
     return made.cast(pl.List(elements.dtype))
 
 
-def _gathered(elements: pl.Series, lists: pl.Series, lengths: pl.Series) -> pl.Series:
-    """Put elements of types that pyarrow cannot take into lists again."""
+def _gather_lists(elements: pl.Series, lists: pl.Series, lengths: pl.Series) -> pl.Series:
+    """Gather elements into lists, for types that pyarrow does not support."""
     rows = np.repeat(np.arange(len(lists)), lengths.to_numpy())
     groups = pl.DataFrame({"row": rows, "element": elements}).group_by("row", maintain_order=True).all()
     full = lengths > 0

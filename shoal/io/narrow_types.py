@@ -1,4 +1,4 @@
-"""`narrowed`: the types of a release whose source has no types, from the values of published rows alone.
+"""`narrow_type`: the types of a release whose source has no types, from the values of published rows alone.
 
 A file of text has the types that all its values allow, so one fraction makes a column fractions, and one word makes it
 text. If that value is in a suppressed row, the type would show that it was there. A type that somebody declared, such
@@ -37,30 +37,30 @@ class Guessed(Brief):
     days: bool = False
     """Whether moments are days if all of them are at midnight."""
 
-    def narrowed(self, values: pl.Series, name: str, rows: IntVector, options: ReadOptions) -> pl.Series:
-        """Return what a column shows in the type that follows from the published `rows` alone."""
+    def narrow_values(self, values: pl.Series, name: str, rows: IntVector, options: ReadOptions) -> pl.Series:
+        """Return the values of a column in the type that the published `rows` alone would have."""
         if name not in self.columns:
             return values
         is_text = self.columns[name]
         if is_text is not None and is_text.gather(rows).any():
-            return _in_parts(values, _dated) if self.dates else values
-        return _in_parts(values, partial(narrowed, options=options) if is_text is None else self._of_cells)
+            return _in_parts(values, _parse_dates) if self.dates else values
+        return _in_parts(values, partial(narrow_type, options=options) if is_text is None else self._of_cells)
 
     def _of_cells(self, values: pl.Series) -> pl.Series:
         """Return what cells show that are not text. Some numbers look like text: they are too large for an integer."""
-        found = narrowed(values, ReadOptions())
+        found = narrow_type(values, ReadOptions())
         if found.dtype == pl.String:
             numbers = found.cast(pl.Float64, strict=False)
             found = numbers if numbers.null_count() == found.null_count() < len(found) else found
         return as_days(found) if self.days and isinstance(found.dtype, pl.Datetime) else found
 
 
-def _dated(values: pl.Series) -> pl.Series:
+def _parse_dates(values: pl.Series) -> pl.Series:
     return guess_dates(values) if values.dtype == pl.String else values
 
 
-def mixed_texts(data: pl.DataFrame) -> list[str]:
-    """Return the columns of text that may be so only because some of their cells are: others look like numbers."""
+def find_mixed_texts(data: pl.DataFrame) -> list[str]:
+    """Return the text columns with cells that look like numbers, so other cells may have made them text."""
     looks = [
         (column, column.drop_nulls().unique().str.contains(_OTHER))
         for column in data
@@ -69,7 +69,7 @@ def mixed_texts(data: pl.DataFrame) -> list[str]:
     return [column.name for column, other in looks if other.any()]
 
 
-def typed(texts: pl.Series, options: ReadOptions) -> pl.Series:
+def parse_texts(texts: pl.Series, options: ReadOptions) -> pl.Series:
     """Return a column of text in the type that all its values have, if nothing is lost."""
     plain, points = in_plain_notation(texts, options)
     if not options.guess_types:
@@ -80,16 +80,16 @@ def typed(texts: pl.Series, options: ReadOptions) -> pl.Series:
     return texts if guessed.dtype == pl.String else guessed
 
 
-def narrowed(values: pl.Series, options: ReadOptions) -> pl.Series:
-    """Return single values in the type that they have by themselves: texts as `typed` reads them, whole numbers without
-    a fraction, and text if there is no value. O(values).
+def narrow_type(values: pl.Series, options: ReadOptions) -> pl.Series:
+    """Infer the type of single values: texts as `parse_texts` reads them, whole numbers without a fraction, and text if
+    there is no value. O(values).
     """
     if isinstance(values.dtype, pl.Enum | pl.Categorical | pl.Object):
         return values
     if values.null_count() == len(values):
         return values.cast(pl.String)
     if values.dtype == pl.String:
-        values = typed(values, options)
+        values = parse_texts(values, options)
     elif values.dtype == pl.Int128:
         narrow = values.cast(pl.Int64, strict=False)
         values = narrow if narrow.null_count() == values.null_count() else values

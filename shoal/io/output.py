@@ -19,14 +19,14 @@ from typing import IO, TYPE_CHECKING
 
 from shoal.errors import OutputError
 from shoal.io.databases import DatabaseTable
-from shoal.io.databases.transactions import Pending, check_target, forced
+from shoal.io.databases.transactions import Pending, check_target, hint_at_replacing
 from shoal.io.draft_folders import Draft, remove_abandoned_folders
 from shoal.io.drafts import alone_in
 from shoal.io.format_limits import instead
 from shoal.io.formats import file_format_of
 from shoal.io.output_checks import check_holds, check_writable
 from shoal.io.read_options import ReadOptions
-from shoal.support.machine.files import TOO_FEW_HANDLES, denied_by_system, few_handles_left
+from shoal.support.machine.files import TOO_FEW_HANDLES, explain_denial, few_handles_left
 from shoal.support.machine.shutdown import journal
 from shoal.support.machine.threads import PIECE
 from shoal.support.wording import first_line, printable
@@ -63,7 +63,7 @@ class Outbox:
         """
         target, chosen = self._table_at(path)
         check_holds(path, data)
-        self._prepare(target, lambda file: chosen.save(chosen.fitted(data), file, target, options))
+        self._prepare(target, lambda file: chosen.save(chosen.fit_table(data), file, target, options))
         return target
 
     def publish(
@@ -91,7 +91,7 @@ class Outbox:
             return Sheet.of(self._publish_stored(sheet.whole(), path))
         _, chosen = self._table_at(path)
         pieces = chosen.in_pieces and len(sheet) > PIECE
-        sheet = sheet.narrowed() if pieces else sheet
+        sheet = sheet.narrow() if pieces else sheet
         values = sheet.values
         if pieces:
             target = self._write_pieces(sheet, path, options)
@@ -133,7 +133,7 @@ class Outbox:
     def _write_pieces(self, sheet: Sheet, path: str | Path, options: ReadOptions | None) -> Path:
         target, chosen = self._table_at(path)
         check_holds(path, sheet.values, columns=sheet.columns, rows=len(sheet))
-        fitted = sheet.with_values(lambda values: chosen.fitted(values.to_frame()).to_series())
+        fitted = sheet.with_values(lambda values: chosen.fit_table(values.to_frame()).to_series())
         self._prepare(
             target, lambda file: chosen.save_pieces(fitted.parts(), fitted.schema, file, target, options)
         )
@@ -227,7 +227,7 @@ class Outbox:
                     rest = f"; already replaced: {', '.join(map(str, appeared))}" if appeared else ""
                     raise OutputError(f"{error}{rest}") from None
                 if isinstance(error, FileExistsError):
-                    message = f"{target} was created in the meantime; choose another name, or use {forced()}"
+                    message = f"{target} was created in the meantime; choose another name, or use {hint_at_replacing()}"
                     raise OutputError(message) from None
                 raise _not_written(target, error, appeared) from error
             for place in [*appeared, *(stored for pending in databases for stored in pending.tables)]:
@@ -254,16 +254,16 @@ def _read_back(
     chosen: FileFormat, draft: Path, sheet: Sheet, options: ReadOptions | None, *, pieces: bool
 ) -> tuple[Sheet, str]:
     """Return a table as a draft gives it back, and what has changed, if anything."""
-    from shoal.io.read_back import returned, returned_by_codes, returned_in_pieces
+    from shoal.io.read_back import compare_by_codes, compare_in_pieces, compare_returned
     from shoal.io.sheet import Sheet
 
     if not pieces:
-        found, changed = returned(chosen.reread(draft, options), sheet.whole())
+        found, changed = compare_returned(chosen.reread(draft, options), sheet.whole())
         return Sheet.of(found), changed
     groups = chosen.row_groups(draft)
     if groups is not None:
-        return returned_by_codes(groups, sheet, partial(chosen.reread_pieces, draft, options))
-    return returned_in_pieces(chosen.reread_pieces(draft, options), sheet)
+        return compare_by_codes(groups, sheet, partial(chosen.reread_pieces, draft, options))
+    return compare_in_pieces(chosen.reread_pieces(draft, options), sheet)
 
 
 def _no_room(draft: Path) -> OSError | None:
@@ -282,7 +282,7 @@ def _not_written(target: Path, error: BaseException, replaced: Sequence[Path] = 
     if isinstance(error, OSError) and error.errno == errno.ENOMEM:
         raise MemoryError from error  # the disk is good
     reason = first_line(error)
-    if denied_by_system(error) == TOO_FEW_HANDLES:
+    if explain_denial(error) == TOO_FEW_HANDLES:
         reason = TOO_FEW_HANDLES
     elif isinstance(error, OSError) and error.strerror:
         reason = error.strerror

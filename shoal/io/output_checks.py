@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.errors import OutputError
 from shoal.io.databases import DatabaseTable
-from shoal.io.databases.transactions import check_kept, check_target, forced
+from shoal.io.databases.transactions import check_kept, check_target, hint_at_replacing
 from shoal.io.drafts import is_draft
 from shoal.io.format_limits import refusal
 from shoal.io.formats import FORMATS, file_format_of, suffix_of, suffixes
@@ -135,12 +135,16 @@ def check_writable(path: str | Path, *, force: bool = False, table: bool = True)
         if not target.is_file():
             raise OutputError(f"{path} is not a regular file; choose another name")
         if not force:
-            raise OutputError(f"{path} exists already; choose another name, or overwrite it with {forced()}")
+            raise OutputError(
+                f"{path} exists already; choose another name, or overwrite it with {hint_at_replacing()}"
+            )
     if not target.parent.is_dir():
         raise OutputError(f"{path}: there is no directory {target.parent}; create it first")
     if not os.access(target.parent, os.W_OK | os.X_OK):
         raise OutputError(f"{path}: no permission to write in {target.parent}")
-    missing = chosen.missing(writing=True) or why_not_named(target) if table and chosen is not None else ""
+    missing = (
+        chosen.what_to_install(writing=True) or why_not_named(target) if table and chosen is not None else ""
+    )
     if missing:
         raise OutputError(f"{printable(str(path))}: {missing}")
     return target

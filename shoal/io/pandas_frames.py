@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from shoal.errors import DataError
-from shoal.io.arrow_tables import codes_in, typed_arrow
+from shoal.io.arrow_tables import codes_in, to_arrow_type
 from shoal.io.column_names import refuse_duplicates
 from shoal.io.given_frame import Given
 from shoal.support.wording import some_values
@@ -82,7 +82,8 @@ def as_pandas(data: pl.DataFrame, given: Given, single: frozenset[str]) -> Any:
     import pandas as pd
 
     columns = [
-        _typed(column, given.types.get(column.name) if column.name in single else None) for column in data
+        _convert_column(column, given.types.get(column.name) if column.name in single else None)
+        for column in data
     ]
     frame = pd.DataFrame(dict(enumerate(columns)), index=pd.RangeIndex(data.height))
     frame.columns = pd.Index(
@@ -91,7 +92,7 @@ def as_pandas(data: pl.DataFrame, given: Given, single: frozenset[str]) -> Any:
     return frame
 
 
-def _typed(column: pl.Series, wanted: Any) -> Any:
+def _convert_column(column: pl.Series, wanted: Any) -> Any:
     """Return a column as a pandas array in the wanted type if no value changes, else in the nearest type."""
     import pandas as pd
 
@@ -207,4 +208,4 @@ def _reads_as(converted: Any, column: pl.Series) -> bool:
 def _arrow_backed(column: pl.Series, wanted: Any = None) -> Any:
     import pandas as pd
 
-    return pd.arrays.ArrowExtensionArray(typed_arrow(column, wanted))
+    return pd.arrays.ArrowExtensionArray(to_arrow_type(column, wanted))

@@ -13,7 +13,7 @@ from shoal.io.coded import Coded, Codes, in_pieces
 from shoal.io.dataframes import from_dataframe
 from shoal.io.factorization import factorize
 from shoal.io.frame import Frame
-from shoal.io.sheet import Cells, Sheet, told_by_codes
+from shoal.io.sheet import Cells, Sheet, has_exact_codes
 from shoal.io.text_columns import as_text, sets_as_text
 from shoal.support.machine.threads import one_after_another
 
@@ -28,8 +28,9 @@ _CLOSE = 1e-15
 """How far a number may be from the decimal number that it was written as, relatively: a few units in its last place."""
 
 
-def returned(back: pl.DataFrame, given: pl.DataFrame) -> tuple[pl.DataFrame, str]:
-    """Return what came back, in the types that were given where the values are the same, and what differs in words.
+def compare_returned(back: pl.DataFrame, given: pl.DataFrame) -> tuple[pl.DataFrame, str]:
+    """Compare a table that was read back with the table that was written. Return it in the original types where values
+    agree, and a description of the first difference.
 
     The words are "" if every cell came back. They name columns and no value. O(cells).
     """
@@ -44,13 +45,13 @@ def returned(back: pl.DataFrame, given: pl.DataFrame) -> tuple[pl.DataFrame, str
     return pl.DataFrame({name: column for name, column in same.items() if column is not None}), ""
 
 
-def returned_in_pieces(pieces: Iterable[pl.DataFrame], given: Sheet) -> tuple[Sheet, str]:
-    """Return what came back, as `returned` does, from pieces of any size. Each is compared with the rows that were
-    given, cell by cell, and only codes of what came back are kept. O(cells), on all processors.
+def compare_in_pieces(pieces: Iterable[pl.DataFrame], given: Sheet) -> tuple[Sheet, str]:
+    """Return what came back, as `compare_returned` does, from pieces of any size. Each is compared with the rows that
+    were given, cell by cell, and only codes of what came back are kept. O(cells), on all processors.
     """
     rows = 0
 
-    def placed() -> Iterator[tuple[int, pl.DataFrame]]:
+    def place_pieces() -> Iterator[tuple[int, pl.DataFrame]]:
         nonlocal rows
         for piece in pieces:
             rows += piece.height
@@ -58,14 +59,14 @@ def returned_in_pieces(pieces: Iterable[pl.DataFrame], given: Sheet) -> tuple[Sh
                 return
             yield rows - piece.height, piece
 
-    def compared(job: tuple[int, pl.DataFrame]) -> dict[str, tuple[Codes, pl.Series]] | str:
+    def compare_piece(job: tuple[int, pl.DataFrame]) -> dict[str, tuple[Codes, pl.Series]] | str:
         start, piece = job
-        back, changed = returned(piece, given.part(start, start + piece.height))
-        return changed or {column.name: _coded(column) for column in back}
+        back, changed = compare_returned(piece, given.part(start, start + piece.height))
+        return changed or {column.name: _code_part(column) for column in back}
 
     kept: dict[str, list[tuple[Codes, pl.Series]]] = {name: [] for name in given.columns}
     changes: dict[str, None] = {}
-    for found in one_after_another(compared, placed()):
+    for found in one_after_another(compare_piece, place_pieces()):
         if isinstance(found, str):
             changes[found] = None
             continue
@@ -78,13 +79,13 @@ def returned_in_pieces(pieces: Iterable[pl.DataFrame], given: Sheet) -> tuple[Sh
             f"more than {given.height:,}" if rows > given.height else f"{rows:,} instead of {given.height:,}"
         )
         return given, f"the number of rows ({many})"
-    return Sheet({name: _joined(parts) for name, parts in kept.items()}, given.height), ""
+    return Sheet({name: _join_parts(parts) for name, parts in kept.items()}, given.height), ""
 
 
-def returned_by_codes(
+def compare_by_codes(
     groups: RowGroups, given: Sheet, others: Callable[[Sequence[str]], Iterable[pl.DataFrame]]
 ) -> tuple[Sheet, str]:
-    """Return what came back, as `returned_in_pieces` does, from a file that holds texts as codes of its own.
+    """Return what came back, as `compare_in_pieces` does, from a file that holds texts as codes of its own.
 
     The values that a row group lists are found among those that were given, letter by letter, and then each row has
     the same place in both, or the column has changed. Columns without places are compared as `others` reads them.
@@ -99,17 +100,17 @@ def returned_by_codes(
     ]
     places = {name: _places(given.cells[name].values) for name in known}
 
-    def changed(group: int) -> list[str]:
+    def find_changed(group: int) -> list[str]:
         start, found = groups.read(group, known)
         return [name for name in known if not _in_place(found[name], given.cells[name], places[name], start)]
 
-    lost = {name for names in one_after_another(changed, range(len(groups))) for name in names}
+    lost = {name for names in one_after_another(find_changed, range(len(groups))) for name in names}
     if lost:
         return given, f"the values of {', '.join(repr(name) for name in known if name in lost)}"
     cells = {name: Cells(given.cells[name].values, given.cells[name].placed) for name in known}
     rest = [name for name in given.columns if name not in cells]
     if rest:
-        back, lacking = returned_in_pieces(others(rest), given.only(rest))
+        back, lacking = compare_in_pieces(others(rest), given.only(rest))
         if lacking:
             return given, lacking
         cells |= back.cells
@@ -137,12 +138,12 @@ def _in_place(
     return same_values(back, given.values.gather(wanted)) is not None
 
 
-def _coded(column: pl.Series) -> tuple[Codes, pl.Series]:
-    """Return a part of a column as codes and values; as it is, without codes, if codes would not tell it exactly."""
-    return factorize(column) if told_by_codes(column.dtype) else (np.empty(0, np.uint8), column)
+def _code_part(column: pl.Series) -> tuple[Codes, pl.Series]:
+    """Return a part of a column as codes and values; unchanged, without codes, if codes cannot represent it exactly."""
+    return factorize(column) if has_exact_codes(column.dtype) else (np.empty(0, np.uint8), column)
 
 
-def _joined(parts: list[tuple[Codes, pl.Series]]) -> Cells:
+def _join_parts(parts: list[tuple[Codes, pl.Series]]) -> Cells:
     """Join the parts of a column. Parts without a value may have come back in another type than the rest."""
     types = [values.dtype for _, values in parts if values.null_count() < len(values)]
     if types:
@@ -155,7 +156,7 @@ def _joined(parts: list[tuple[Codes, pl.Series]]) -> Cells:
     return Cells(whole.values, whole.codes)
 
 
-def converted(frame: Frame, data: pl.DataFrame) -> tuple[Any, pl.DataFrame]:
+def convert_result(frame: Frame, data: pl.DataFrame) -> tuple[Any, pl.DataFrame]:
     """Return a result in the kind and the types that a table was given in, and what it holds when it is read again.
 
     Raises `OutputError` if a cell would change.
@@ -166,7 +167,7 @@ def converted(frame: Frame, data: pl.DataFrame) -> tuple[Any, pl.DataFrame]:
 
 def read_again(shown: Any, data: pl.DataFrame, kind: str) -> pl.DataFrame:
     """Return what a converted frame holds, or raise `OutputError` if it is not the data that was converted."""
-    back, changed = returned(from_dataframe(shown)[1], data)
+    back, changed = compare_returned(from_dataframe(shown)[1], data)
     if changed:
         raise OutputError(
             f"a {kind} frame does not give back {changed} as it was; give the table as a polars frame, or as a file"
@@ -192,7 +193,7 @@ def same_values(back: pl.Series, given: pl.Series) -> pl.Series | None:
         return back if _same_nested(back, given) else None
     try:
         words = _as_words(back)
-        typed = _parsed(words, dtype) if words.dtype == pl.String else _cast(back, dtype)
+        typed = _parse_text(words, dtype) if words.dtype == pl.String else _cast(back, dtype)
     except pl.exceptions.PolarsError:
         return None
     if typed is None:  # a type that no text is read as
@@ -243,7 +244,7 @@ def _as_list(column: pl.Series) -> pl.Series:
     return column.arr.to_list() if isinstance(column.dtype, pl.Array) else column
 
 
-def _parsed(text: pl.Series, dtype: pl.DataType) -> pl.Series | None:
+def _parse_text(text: pl.Series, dtype: pl.DataType) -> pl.Series | None:
     """Read text as the formats write it; null where it is not so. None for types that have no such text."""
     if isinstance(dtype, pl.Boolean):
         known = text.is_in(["true", "false"])

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from shoal.errors import DataError, ShoalError
-from shoal.support.machine.files import TOO_FEW_HANDLES, denied_by_system, few_handles_left
+from shoal.support.machine.files import TOO_FEW_HANDLES, explain_denial, few_handles_left
 from shoal.support.machine.memory import is_lack_of_memory, memory_left
 from shoal.support.wording import first_line
 
@@ -28,15 +28,15 @@ def as_data_error(where: object, title: str) -> Iterator[None]:
     except BaseException as error:
         if is_lack_of_memory(error):
             raise MemoryError from None  # the file is good
-        if reason := _denied(error):
+        if reason := _explain_denial(error):
             raise DataError(f"{where}: cannot be read as {title}: {reason}") from None
         raise DataError(f"{where}: is not a readable {title} file: {_reason(error)}") from None
 
 
-def _denied(error: BaseException) -> str:
-    """Return what the system did not allow, in words, if an error is not about the content of the file; else ""."""
+def _explain_denial(error: BaseException) -> str:
+    """Explain an error that comes from the operating system and not from the content of the file; "" for others."""
     if isinstance(error, OSError):
-        reason = denied_by_system(error)
+        reason = explain_denial(error)
         return TOO_FEW_HANDLES if reason == TOO_FEW_HANDLES else error.strerror or reason
     return TOO_FEW_HANDLES if not _is_plain(error) and few_handles_left() else ""
 

@@ -25,7 +25,7 @@ def read(source: object, options: ReadOptions | None = None) -> Frame:
     if isinstance(source, DatabaseTable):
         return source.database.read(source, options)
     from shoal.io.dataframes import from_dataframe, given
-    from shoal.io.frame import framed
+    from shoal.io.frame import build_frame
 
     kind, data = from_dataframe(source)
-    return framed(kind, data.lazy(), options, given=given(source))
+    return build_frame(kind, data.lazy(), options, given=given(source))

@@ -63,9 +63,9 @@ class RowGroups:
 
         A dictionary may list values that no row has.
         """
-        return int(self._starts[group]), self._read(self._opened(names), group, names)
+        return int(self._starts[group]), self._read(self._open_file(names), group, names)
 
-    def _opened(self, names: Sequence[str]) -> Any:
+    def _open_file(self, names: Sequence[str]) -> Any:
         """Open the file for one thread, to read some columns."""
         texts = [name for name in names if self.holds_text(name)]
         return pq.ParquetFile(self.path, metadata=self._metadata, read_dictionary=texts)
@@ -75,16 +75,18 @@ class RowGroups:
         found: dict[str, Coded | pl.Series] = {}
         for name in names:
             column = table.column(name).combine_chunks()
-            found[name] = _coded(column, name) if self.holds_text(name) else pl.Series(name, _Array(column))
+            found[name] = (
+                _code_column(column, name) if self.holds_text(name) else pl.Series(name, _Array(column))
+            )
         return found
 
     def column(self, name: str) -> Iterator[tuple[Codes, pl.Series]]:
         """Yield the codes of a column of texts in each row group, and the values that they stand for: all occur."""
-        file = self._opened([name])
+        file = self._open_file([name])
         for group in range(len(self)):
             found = self._read(file, group, [name])[name]
             assert isinstance(found, Coded)
-            yield _occurring(found)
+            yield _drop_unused_values(found)
 
 
 class _Array:
@@ -97,7 +99,7 @@ class _Array:
         return self._array.__arrow_c_array__(requested_schema)
 
 
-def _coded(column: Any, name: str) -> Coded:
+def _code_column(column: Any, name: str) -> Coded:
     """Return codes and the values that they stand for, each once."""
     try:
         column.dictionary.validate(full=True)
@@ -114,8 +116,8 @@ def _coded(column: Any, name: str) -> Coded:
     return Coded(numbers.astype(narrowest(len(values))), values)
 
 
-def _occurring(found: Coded) -> tuple[Codes, pl.Series]:
-    """Return a column without the values that no row has. Mostly there are none, and the first rows show it."""
+def _drop_unused_values(found: Coded) -> tuple[Codes, pl.Series]:
+    """Drop the values that no row has. Usually every value occurs, and the first rows already show it."""
     used = np.zeros(len(found.values), np.bool_)
     start, stop = 0, 1 << 12
     while start < len(found.codes):

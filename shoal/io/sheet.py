@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from shoal.io.coded import Codes, coded, narrowest
+from shoal.io.coded import Codes, code_column, narrowest
 from shoal.support.arrays import IntVector
 from shoal.support.brief import Brief
 from shoal.support.machine.threads import PIECE, in_threads, one_after_another
@@ -117,16 +117,16 @@ class Sheet(Brief):
         """Return some of the columns."""
         return replace(self, cells={name: self.cells[name] for name in names})
 
-    def narrowed(self) -> Sheet:
+    def narrow(self) -> Sheet:
         """Return the same rows, with the place of each cell among distinct values where codes tell these exactly.
 
         Rows are then looked up once, in threads, and not again whenever somebody goes through them. O(cells).
         """
         found, alike = dict(self.cells), dict[int, list[tuple[Cells, Codes, Codes]]]()
         for name, cells in self.cells.items():
-            if cells.index is None or cells.placed is not None or not told_by_codes(cells.values.dtype):
+            if cells.index is None or cells.placed is not None or not has_exact_codes(cells.values.dtype):
                 continue
-            number, values = coded_values(cells.values.alias(name))
+            number, values = code_values(cells.values.alias(name))
             placed = np.empty(self.height, number.dtype)
             found[name] = Cells(values, None, placed)
             alike.setdefault(id(cells.index), []).append((cells, number, placed))
@@ -149,7 +149,9 @@ class Sheet(Brief):
         }
         return replace(self, cells=cells)
 
-    def numbered(self, name: str, number: Callable[[pl.Series], tuple[Codes, Known]]) -> tuple[Codes, Known]:
+    def number_cells(
+        self, name: str, number: Callable[[pl.Series], tuple[Codes, Known]]
+    ) -> tuple[Codes, Known]:
         """Number the cells of a column: `number` returns a number for each of some cells, and what it knows about
         numbers. It gets what the column shows, which is far less than the table if cells are looked up.
         """
@@ -165,12 +167,12 @@ class Sheet(Brief):
         return found, known
 
 
-def told_by_codes(dtype: pl.DataType) -> bool:
-    """Return whether codes tell the values of such a column exactly: 0.0 and -0.0 have one code."""
+def has_exact_codes(dtype: pl.DataType) -> bool:
+    """Return whether codes represent values of this type exactly: of floats they do not, 0.0 and -0.0 share one."""
     return not (dtype.is_nested() or dtype.is_float() or dtype == pl.Object)
 
 
-def coded_values(column: pl.Series) -> tuple[Codes, pl.Series]:
-    """Number the distinct values of a column, for `Sheet.numbered`."""
-    found = coded(column)
+def code_values(column: pl.Series) -> tuple[Codes, pl.Series]:
+    """Number the distinct values of a column, for `Sheet.number_cells`."""
+    found = code_column(column)
     return found.codes, found.values

@@ -12,7 +12,7 @@ import polars as pl
 
 from shoal.errors import DataError
 from shoal.io.coded import Codes
-from shoal.io.sheet import Sheet, coded_values
+from shoal.io.sheet import Sheet, code_values
 from shoal.judging.identifier_columns import describe_following
 from shoal.judging.linking.consistency import People
 from shoal.judging.linking.evidence import Evidence
@@ -23,8 +23,8 @@ from shoal.judging.models.requirements import Requirements
 from shoal.judging.truthfulness import Truthfulness
 from shoal.policy import Policy
 from shoal.release.bounds import label_texts
-from shoal.release.perturbed_columns import column_of, judged
-from shoal.release.published_types import retyped
+from shoal.release.perturbed_columns import column_of, judge_column
+from shoal.release.published_types import restore_type
 from shoal.release.received.read_buckets import OtherReadings
 from shoal.release.verdict import Verdict, worst
 from shoal.support.arrays import LongVector
@@ -60,16 +60,16 @@ class Case(Evidence):
         """The published rows, all in memory."""
         return self.sheet.whole()
 
-    def shown(self, column: str) -> tuple[pl.Series, LongVector] | None:
+    def count_texts(self, column: str) -> tuple[pl.Series, LongVector] | None:
         """Return the distinct texts of any published column, and how many rows show each. O(rows)."""
         own = self.sheet if column in self.sheet.columns else self.second
         if own is None or column not in own.columns:
             return None
-        number, texts = Sheet.of(own).numbered(column, _as_texts)
+        number, texts = Sheet.of(own).number_cells(column, _as_texts)
         return texts, np.bincount(number, minlength=len(texts)).astype(np.int64)
 
-    def kept_column(self, name: str) -> pl.Series | None:
-        """Return what the published rows show in a column that is published as it is; None if it is not there."""
+    def find_kept_column(self, name: str) -> pl.Series | None:
+        """Return the published values of a column that is published unchanged; None if the release lacks it."""
         return self.sheet[name] if name in self.sheet.columns else None
 
     @cached_property
@@ -83,9 +83,9 @@ class Case(Evidence):
         """What every model of the policy says, and whether suppression stays within its limit."""
         verdicts = [
             self._of_public(model, self._without_whole(model) or self._verdict(model))
-            for model in self.requirements.judged
+            for model in self.requirements.all_models
         ]
-        return (*verdicts, *self._suppression(), *self.perturbed.values())
+        return (*verdicts, *self._suppression(), *self.perturbation_verdicts.values())
 
     @property
     def suppressed(self) -> int | None:
@@ -119,16 +119,16 @@ class Case(Evidence):
         return replace(found, public=found.public and (complete or of_rows) and not hidden)
 
     @cached_property
-    def perturbed(self) -> Mapping[str, Verdict]:
+    def perturbation_verdicts(self) -> Mapping[str, Verdict]:
         """For each column that the policy perturbs: whether it shows what its rule can make of the true values, how
         many cells are false, and how far they are from the truth. Only columns of which something can be said.
         """
         found: dict[str, Verdict] = {}
-        for name, way in self.policy.perturbed.items():
+        for name, way in self.policy.perturbations.items():
             if self.table is None or not self.origin.published or name not in self.sheet.columns:
                 continue
             before = column_of(self.table, name)
-            said = judged(before, retyped(self.sheet[name], before.dtype), self.owner, way)
+            said = judge_column(before, restore_type(self.sheet[name], before.dtype), self.owner, way)
             if said is not None:
                 title = f"{name} {way.title}"
                 found[name] = Verdict(
@@ -139,10 +139,10 @@ class Case(Evidence):
     def meanings(self) -> tuple[str, ...]:
         """What each verdict means, in plain words."""
         models = [
-            model.meaning(several=self.persons.several, followed=self.persons.followed)
-            for model in self.requirements.judged
+            model.describe_guarantee(several=self.persons.several, followed=self.persons.followed)
+            for model in self.requirements.all_models
         ]
-        ways = [self.policy.perturbed[name].meaning for name in self.perturbed]
+        ways = [self.policy.perturbations[name].meaning for name in self.perturbation_verdicts]
         others = len(self.verdicts) - len(models) - len(ways)
         return (*models, *[SUPPRESSION_MEANING] * others, *ways)
 
@@ -154,7 +154,7 @@ class Case(Evidence):
         if model.public != "complete" or self.table is not None or complete:
             return None
         why = "it compares classes with the whole table, and rows may have been suppressed; give the original"
-        return model.unknown(self.published, why)
+        return model.verdict_unknown(self.published, why)
 
     def _verdict(self, model: Model) -> Verdict:
         """Return what a model says. A release that is not true of its original may fit no people at all: then nothing
@@ -163,13 +163,13 @@ class Case(Evidence):
         try:
             found = worst(answers(model.verify, (self,) if model.readings == "any" else self.readings))
             if found.holds and model.readings == "all" and not self.other_readings.complete:
-                return model.unknown(self.published, TOO_MANY_WAYS)
+                return model.verdict_unknown(self.published, TOO_MANY_WAYS)
             return found
         except DataError as error:
             truth = self.truthfulness.truth
             if self.origin.release is not None or truth is None or not truth.least:
                 raise
-            return model.unknown(self.published, str(error))
+            return model.verdict_unknown(self.published, str(error))
 
     @property
     def people(self) -> dict[str, Any]:
@@ -210,8 +210,8 @@ class Case(Evidence):
         return Truthfulness(self)
 
     @cached_property
-    def following(self) -> tuple[str, ...]:
-        """What a reader should know about rows that can be followed by pseudonyms. All of it is public."""
+    def notes_on_following(self) -> tuple[str, ...]:
+        """Notes about rows that can be followed by pseudonyms, for the public documents."""
         return describe_following(self)
 
     @property
@@ -227,7 +227,7 @@ class Case(Evidence):
         """The default measures that this release has."""
         return measure_all(self)
 
-    def measured(self, extra: Sequence[str] = ()) -> dict[str, float]:
+    def measure_with(self, extra: Sequence[str] = ()) -> dict[str, float]:
         """Return the default measures and those asked for by name."""
         return {**self.measures, **measure_all(self, extra)}
 
@@ -239,7 +239,7 @@ class Case(Evidence):
 
 def _as_texts(values: pl.Series) -> tuple[Codes, pl.Series]:
     """Number the texts of a column."""
-    return coded_values(label_texts(values))
+    return code_values(label_texts(values))
 
 
 def answers(question: Callable[[Evidence], Answer], readings: Sequence[Evidence]) -> list[Answer]:

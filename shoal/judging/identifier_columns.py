@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from shoal.coding.roles import IDENTIFIER, PERSON, QUASI
 from shoal.release.bounds import bounds_among
-from shoal.release.pseudonyms import PSEUDONYM, betrayed, followed, of_our_form, people_followed
-from shoal.release.received.read_record import recorded_section
+from shoal.release.pseudonyms import PSEUDONYM, count_followed, find_betrayal, of_our_form, people_followed
+from shoal.release.received.read_record import read_section
 from shoal.release.render import bucket_name
 from shoal.release.verdict import Verdict
-from shoal.support.wording import either, setting
+from shoal.support.wording import either, format_setting
 
 if TYPE_CHECKING:
     from shoal.judging.case import Case
@@ -34,7 +34,7 @@ def check_identifiers(case: Case) -> tuple[Verdict, ...]:
     unnamed = columns_without_role(case) if policy.data.other_columns != "plain" else []
     if unnamed and holds is not False:
         reached, holds = None, None
-        hint = f"give each a role, or decide for all: {setting('data.other_columns', 'plain')}"
+        hint = f"give each a role, or decide for all: {format_setting('data.other_columns', 'plain')}"
         words.append(f"could not be checked: the policy gives no role to {', '.join(unnamed)}; {hint}")
     return (Verdict("identifiers removed", 0, reached, holds, "; ".join(words), public=True),)
 
@@ -47,15 +47,15 @@ def columns_without_role(case: Case) -> list[str]:
 
 
 def _names_people(case: Case, name: str) -> str | None:
-    """Return why a column names people, in words or empty; None if it holds pseudonyms."""
+    """Return the reason why a column identifies people, possibly empty; None if it holds pseudonyms."""
     if name not in case.policy.pseudonyms:
         return ""
     shown, record = case.sheet[name], case.origin.record
     if case.table is not None and case.table.named is not None:
-        return betrayed(shown, case.table.named[name]) or None
+        return find_betrayal(shown, case.table.named[name]) or None
     if record is None:
         return _names_or_pseudonyms()
-    entry = recorded_section(record, "columns").get(name)
+    entry = read_section(record, "columns").get(name)
     if not isinstance(entry, dict) or entry.get("publish") != PSEUDONYM:
         return "by the record it was not published as pseudonyms"
     return None if of_our_form(shown) else "some cells are not pseudonyms of Shoal"
@@ -71,7 +71,7 @@ def describe_following(case: Case) -> tuple[str, ...]:
     """Return what a reader should know about rows that can be followed by pseudonyms. All of it is public."""
     published, people = case.published, case.policy.people
     names = [name for name in case.policy.pseudonyms if name in case.sheet.columns and name not in people]
-    notes = [followed(case.sheet[name], published.part_of).words() for name in names]
+    notes = [count_followed(case.sheet[name], published.part_of).words() for name in names]
     if case.persons.followed:
         fewest = int(case.sizes.min(initial=published.rows)) if not case.owners.unknown else None
         notes.append(people_followed(people, case.sheet, fewest))

@@ -26,8 +26,8 @@ from shoal.release.pseudonyms import pseudonym_numbers
 from shoal.release.read_published import read_back
 from shoal.release.received.read_buckets import NO_OTHERS
 from shoal.release.received.read_earlier import encode_whole
-from shoal.release.received.read_record import check_original, read_record, recorded_owners
-from shoal.release.received.read_release import as_published, read_release, typed
+from shoal.release.received.read_record import check_original, read_owners, read_record
+from shoal.release.received.read_release import as_published, convert_types, read_release
 from shoal.release.render import Rendered, render
 from shoal.release.results import Clock, Result
 from shoal.support.machine.threads import PIECE, Ahead
@@ -190,7 +190,7 @@ def read_rows(
     crowd: Callable[[], People] | None = None,
 ) -> Case:
     """Read rows as a release; see `as_published`."""
-    shown = typed(Sheet.of(rows), policy, table)
+    shown = convert_types(Sheet.of(rows), policy, table)
     found = as_published(shown, policy, table, in_two=in_two, suppressed_as=suppressed_as, record=record)
     requirements = policy.requirements(found.published.sensitive)
     if table is None and policy.population_size is not None and not requirements.people:
@@ -201,7 +201,7 @@ def read_rows(
         found.rows,
         published=found.published,
         table=table,
-        origin=RECEIVED if record is None else Recorded(record, recorded_owners(record)),
+        origin=RECEIVED if record is None else Recorded(record, read_owners(record)),
         notes=found.notes,
         other_readings=found.other_readings,
         digest=digest,

@@ -14,7 +14,7 @@ from shoal.coding.roles import REMOVED
 from shoal.judging.linking.truth import Truth, truth_of
 from shoal.judging.models.hybrid_k import false_shares
 from shoal.methods import METHODS
-from shoal.release.received.read_record import recorded_method
+from shoal.release.received.read_record import read_method
 from shoal.release.render import bucket_name
 from shoal.release.verdict import Verdict
 from shoal.support.brief import Brief
@@ -37,7 +37,7 @@ class Truthfulness(Brief):
         case = self.case
         if case.table is None:
             return None
-        crowd, ways = case.crowd, case.policy.perturbed
+        crowd, ways = case.crowd, case.policy.perturbations
         found = [
             truth_of(own.published, case.table, case.sheet, own.owner, crowd, ways) for own in case.readings
         ]
@@ -46,12 +46,12 @@ class Truthfulness(Brief):
         return min(found, key=lambda truth: (truth.least, truth.invented, truth.most))
 
     @cached_property
-    def allowed(self) -> int:
+    def most_false_rows(self) -> int:
         """How many rows may be false: each has a false cell at least, and the policy may allow a share of cells."""
         case = self.case
         budgets = false_shares(case.requirements.models)
         if not budgets and case.origin.record is not None:
-            made = recorded_method(case.origin.record)
+            made = read_method(case.origin.record)
             budgets = [getattr(made, "budget", 0.0)] if made.false_cells.how else []
         elif not budgets and self._policy_relocates:
             budgets = [getattr(case.policy.build_method(), "budget", 0.0)]
@@ -69,7 +69,7 @@ class Truthfulness(Brief):
         a release can be refuted, but not found true.
         """
         truth = self.truth
-        allowed = 0 if truth is None else self.allowed
+        allowed = 0 if truth is None else self.most_false_rows
         if truth is None or (truth.least <= allowed < truth.most and not truth.invented):
             return ()
         holds = truth.most <= allowed and not truth.invented
@@ -85,13 +85,14 @@ class Truthfulness(Brief):
         origin = case.origin
         if origin.record is None and origin.release is None and self._policy_relocates and truth.least:
             yield (
-                f"up to {self.allowed:,} rows may be false by the policy; whether the method of the policy made this "
+                f"up to {self.most_false_rows:,} rows may be false by the policy; whether the method of the "
+                "policy made this "
                 "release is not known without its record"
             )
         unknown = [
             name
-            for name in case.policy.perturbed
-            if name in case.sheet.columns and name not in case.perturbed
+            for name in case.policy.perturbations
+            if name in case.sheet.columns and name not in case.perturbation_verdicts
         ]
         if unknown:
             yield (
@@ -102,21 +103,21 @@ class Truthfulness(Brief):
             yield f"columns that the release holds in another type were not compared: {', '.join(truth.unlike)}"
         if truth.missing:
             yield f"the release lacks columns of the original: {', '.join(truth.missing)}"
-        added = self._added(case.original)
+        added = self._find_additional(case.original)
         if added:
             yield f"the original lacks columns of the release, so they were not compared: {', '.join(added)}"
         if not self.verdicts:
             yield self._not_judged(truth)
 
-    def _added(self, original: CodedTable) -> list[str]:
+    def _find_additional(self, original: CodedTable) -> list[str]:
         """Return the published columns that the original lacks."""
         removed = [name for role in REMOVED for name in self.case.policy.names(role)]
-        known = (*original.shown_columns, *removed, bucket_name(original.taken))
+        known = (*original.release_columns, *removed, bucket_name(original.taken))
         return [name for name in self.case.sheet.columns if name not in known]
 
     def _not_judged(self, truth: Truth) -> str:
         """Say why there is no verdict."""
-        if truth.in_part and truth.most <= self.allowed:
+        if truth.in_part and truth.most <= self.most_false_rows:
             why = "some columns were not compared"
             if truth.shuffled:
                 why = "each group of columns that was shuffled within buckets was compared by itself"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from shoal.coding import CodedTable
 from shoal.judging.models.delta_presence import presence_models
 from shoal.judging.models.requirements import Requirements
-from shoal.methods.blocks import fitting
+from shoal.methods.blocks import whole_blocks_suffice
 from shoal.methods.method import Method
 from shoal.support.wording import either, more_suppression
 
@@ -19,7 +19,7 @@ def instead(method: Method, table: CodedTable, requirements: Requirements) -> st
     if presence_models(requirements.models):
         names = [name for name, kind in METHODS.items() if kind.can.presence_only and name != method.name]
         return f"Also search for bounds on presence, and may find a release: {', '.join(names)}. Or {less}"
-    if fitting(table, requirements):
+    if whole_blocks_suffice(table, requirements):
         return f"The method {METHODS.default} finds a release"
     names = [name for name, kind in METHODS.items() if kind.can.search_mappings and name != method.name]
     if names and (requirements.suppressible(table.rows) or not requirements.monotone(table)):

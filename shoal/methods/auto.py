@@ -70,4 +70,4 @@ class Auto(Method):
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
         """Raise: choosing needs the policy, which methods do not have."""
-        raise ShoalBug("auto needs the policy: build it with pipeline.comparison.auto.with_choice")
+        raise ShoalBug("auto needs the policy: build it with pipeline.comparison.choose_release.with_choice")

@@ -17,12 +17,12 @@ def people_or_rows(table: CodedTable) -> str:
     return "rows" if table.counting.adds_up else "people"
 
 
-def satisfying(table: CodedTable, requirements: Requirements) -> BoolVector:
+def find_satisfying_blocks(table: CodedTable, requirements: Requirements) -> BoolVector:
     """Return which blocks satisfy the requirements as one class; the rows of the others are suppressed.
 
     Raises InfeasibleError or LimitError if more rows would have to be suppressed than the policy allows.
     """
-    good = requirements.satisfied(table.blocks)
+    good = requirements.holds_in(table.blocks)
     if _too_many(table, good, requirements):
         # Without some of its rows, or split, or without classes, a block might still satisfy them.
         certain = requirements.suppressible(table.rows) == 0 and requirements.monotone(table)
@@ -31,10 +31,10 @@ def satisfying(table: CodedTable, requirements: Requirements) -> BoolVector:
     return good
 
 
-def fitting(table: CodedTable, requirements: Requirements) -> bool:
+def whole_blocks_suffice(table: CodedTable, requirements: Requirements) -> bool:
     """Return whether blocks as one class each satisfy the requirements, except for rows that may be suppressed. Then
     every method that begins with whole blocks finds a release. O(rows)."""
-    return not _too_many(table, requirements.satisfied(table.blocks), requirements)
+    return not _too_many(table, requirements.holds_in(table.blocks), requirements)
 
 
 def of_size(table: CodedTable, least: int, requirements: Requirements) -> BoolVector:

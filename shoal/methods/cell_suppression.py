@@ -13,12 +13,12 @@ from shoal.errors import LimitError, PolicyError, Problem
 from shoal.judging.measures.measure import CellMeasure, ClassMeasure
 from shoal.judging.models.requirements import Requirements
 from shoal.methods.method import Method
-from shoal.methods.parts import divided
+from shoal.methods.parts import release_in_parts
 from shoal.release import Release
 from shoal.support.arrays import BoolVector, IntMatrix, IntVector, LongVector
 from shoal.support.brief import Brief
 from shoal.support.run import Run
-from shoal.support.wording import counted
+from shoal.support.wording import format_count
 
 BUDGETS = (0.02, 0.1, 0.3, 1.0)
 """Shares of rows that a method may put aside for this, next to the share that the policy lets it suppress."""
@@ -44,14 +44,14 @@ def cells_problems(method: Method, requirements: Requirements) -> list[Problem]:
     return problems
 
 
-def released(method: Method, table: CodedTable, requirements: Requirements, run: Run) -> Release:
+def release_with_cells(method: Method, table: CodedTable, requirements: Requirements, run: Run) -> Release:
     """Let a method make a release; if the policy says so, suppress cells instead of rows.
 
-    Methods that may suppress single classes are asked several times: they may put more and more rows aside, which are
-    then published with some columns at their top. The release with the least loss is returned.
+    Methods that can suppress single classes run several times, each time with a higher suppression limit; the
+    suppressed rows are then published with some columns at ``*``. Returns the release with the least loss.
     """
     if requirements.suppress == "rows":
-        return divided(method, table, requirements, run)
+        return release_in_parts(method, table, requirements, run)
     problems = cells_problems(method, requirements)
     if problems:
         raise PolicyError(problems)
@@ -62,7 +62,7 @@ def released(method: Method, table: CodedTable, requirements: Requirements, run:
     errors = []
     for share in shares:
         try:
-            made = divided(method, table, replace(requirements, suppression=share), run)
+            made = release_in_parts(method, table, replace(requirements, suppression=share), run)
         except LimitError as error:
             errors.append(error)
             continue
@@ -107,7 +107,7 @@ class Starring:
         self._by_few()
         self._by_growing()
         self._all_together()
-        return self._joined() if self.classes else self.made
+        return self._join_classes() if self.classes else self.made
 
     def _cells(self, rows: LongVector, columns: Iterable[int]) -> tuple[IntMatrix, IntMatrix]:
         """Return what rows show if some columns are at their top."""
@@ -123,12 +123,12 @@ class Starring:
             )
         return low, high
 
-    def _grouped(self, rows: LongVector, columns: Iterable[int]) -> tuple[IntVector, BoolVector]:
-        """Group rows by what they show; return the group of each, and which groups satisfy the models."""
+    def _group_rows(self, rows: LongVector, columns: Iterable[int]) -> tuple[IntVector, BoolVector]:
+        """Group rows with identical cells; return the group of each row, and which groups satisfy the models."""
         from shoal.kernels.grouping import distinct
 
         number, first = distinct(np.asfortranarray(self._cells(rows, columns)[0]))
-        return number, self.requirements.satisfied(self.table.grouped(number, len(first), rows))
+        return number, self.requirements.holds_in(self.table.group_rows(number, len(first), rows))
 
     def _take(self, columns: tuple[int, ...], number: IntVector, good: BoolVector) -> None:
         order = np.argsort(number, kind="stable")
@@ -142,11 +142,11 @@ class Starring:
         for size in range(1, min(TOGETHER, len(self.open)) + 1):
             ranked = []
             for columns in itertools.combinations(self.open, size):
-                number, good = self._grouped(self.left, columns)
+                number, good = self._group_rows(self.left, columns)
                 ranked.append((-int(good[number].sum()) * (len(self.levels) - size), columns))
             for gained, columns in sorted(ranked):
                 if gained and len(self.left):
-                    self._take(columns, *self._grouped(self.left, columns))
+                    self._take(columns, *self._group_rows(self.left, columns))
 
     def _by_growing(self) -> None:
         """Raise more and more columns of the rows that are left."""
@@ -155,10 +155,10 @@ class Starring:
             sets = [(*raised, j) for j in self.open if j not in raised]
             counts = []
             for columns in sets:
-                number, good = self._grouped(self.left, columns)
+                number, good = self._group_rows(self.left, columns)
                 counts.append((-int(good[number].sum()), len(good), columns))
             raised = min(counts)[2]
-            self._take(raised, *self._grouped(self.left, raised))
+            self._take(raised, *self._group_rows(self.left, raised))
 
     def _all_together(self) -> None:
         """Let small classes join the rows that are still left, until these satisfy the models."""
@@ -169,7 +169,7 @@ class Starring:
         for one in sorted(self.classes, key=lambda own: (len(own.columns) < len(columns), len(own.rows))):
             taken.append(one)
             rows = np.sort(np.concatenate([self.left, *(own.rows for own in taken)]))
-            number, good = self._grouped(rows, columns)
+            number, good = self._group_rows(rows, columns)
             if good.all():
                 self.classes = [own for own in self.classes if own not in taken]
                 self.left = rows
@@ -178,7 +178,7 @@ class Starring:
             if len(taken) > len(self.left):
                 return
 
-    def _joined(self) -> Release:
+    def _join_classes(self) -> Release:
         made = self.made
         region_of, low, high = made.region_of.copy(), [made.low], [made.high]
         at = len(made.low)
@@ -194,8 +194,8 @@ class Starring:
         for name in ("loss", "bound", "exact"):  # they are about one level per column for all rows
             facts.pop(name, None)
         facts["note"] = (
-            f"{counted(rows, 'row')} of small classes show the top of a column, mostly *, in "
-            f'{counted(starred, "cell")}, instead of being suppressed (suppress = "cells")'
+            f"{format_count(rows, 'row')} of small classes show the top of a column, mostly *, in "
+            f'{format_count(starred, "cell")}, instead of being suppressed (suppress = "cells")'
         )
         if made.levels is not None:
             facts["base_levels"] = list(made.levels)
@@ -216,12 +216,12 @@ def reads_well(table: CodedTable, requirements: Requirements, release: Release) 
     rows = np.flatnonzero(release.region_of >= 0)
     if release.sets is not None:
         # Methods that list values give equal lists one region.
-        return bool(requirements.satisfied(table.grouped(release.region_of, len(release.low))).all())
+        return bool(requirements.holds_in(table.group_rows(release.region_of, len(release.low))).all())
     cells = np.asfortranarray(
         np.hstack([release.low, release.high])[release.region_of[rows]].astype(np.int32)
     )
     number, first = distinct(cells)
-    return bool(requirements.satisfied(table.grouped(number, len(first), rows)).all())
+    return bool(requirements.holds_in(table.group_rows(number, len(first), rows)).all())
 
 
 def loss_of(table: CodedTable, requirements: Requirements, release: Release) -> float:

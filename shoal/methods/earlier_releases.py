@@ -9,23 +9,23 @@ import numpy as np
 
 from shoal.coding import CodedTable
 from shoal.errors import DataError, InfeasibleError
-from shoal.judging.linking.left_open import LeftOpen, left_open
+from shoal.judging.linking.left_open import LeftOpen, find_left_open
 from shoal.judging.models.over_time import KeepsOpen, WithEarlier
 from shoal.judging.models.requirements import Requirements
 from shoal.methods.method import Method
 from shoal.release import Release
 from shoal.support.arrays import LongVector
 from shoal.support.run import Run
-from shoal.support.wording import counted, more_suppression
+from shoal.support.wording import format_count, more_suppression
 
 Propose = Callable[[Method, CodedTable, Requirements, Run], Release]
 
 
-def keeping_open(
+def keep_open(
     propose: Propose, method: Method, table: CodedTable, requirements: Requirements, run: Run
 ) -> Release:
-    """Let a method propose a release under one more rule over its classes: together with the earlier releases, enough
-    is left open to everybody in them. Rows that no class can satisfy it for are suppressed first.
+    """Let a method propose a release with one more requirement: combined with the earlier releases, each class leaves
+    enough possible values for every person in it. Rows for which no class can do so are suppressed first.
 
     Raises DataError if an earlier release by itself breaks the policy, and InfeasibleError if more rows would have to
     be suppressed than may be.
@@ -39,14 +39,15 @@ def keeping_open(
     model.check(earlier)
     run.progress("intersect", 0.2)
     own = np.asfortranarray(table.secrets.wide[:, list(earlier.lasting)])
-    whole = left_open(earlier, own)
+    whole = find_left_open(earlier, own)
     needed = model.of(earlier)
     kept = keepable(table, whole, model, needed, limits=method.heeds_limits)
     lost, allowed = table.rows - len(kept), requirements.suppressible(table.rows)
     if lost > allowed or not len(kept):
         people = len(np.unique(np.delete(earlier.person, kept)))
         raise InfeasibleError(
-            f"{counted(people, 'person', 'people')} with {counted(lost, 'row')} would be exposed by intersecting this "
+            f"{format_count(people, 'person', 'people')} with {format_count(lost, 'row')} would be exposed by "
+            "intersecting this "
             f"release with the earlier ones, however they are published: they would have to be suppressed, but only "
             f"{allowed:,} of {table.rows:,} rows may be. Ask for less, leave a release out of `earlier`, or "
             f"{more_suppression()}"

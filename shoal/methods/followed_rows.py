@@ -18,14 +18,14 @@ from shoal.errors import InfeasibleError, LimitError
 from shoal.judging.measures import MEASURES
 from shoal.judging.models.k_anonymity import KAnonymity
 from shoal.judging.models.requirements import Requirements
-from shoal.methods.cell_suppression import loss_of, released
+from shoal.methods.cell_suppression import loss_of, release_with_cells
 from shoal.methods.method import Method
 from shoal.methods.numbers_of_rows import fewest_left_out
 from shoal.release import Release, ValueSets
 from shoal.support.arrays import IntMatrix, IntVector, LongVector
 from shoal.support.brief import Brief
 from shoal.support.run import Run
-from shoal.support.wording import counted, more_suppression
+from shoal.support.wording import format_count, more_suppression
 
 TIMES = (1, 2, 4)
 """So many times k people are to share a number of rows: more rows are left out, but larger tables lose less."""
@@ -33,7 +33,7 @@ SAMPLE = 2_000
 """So many people decide how rows are sorted."""
 
 
-def followed(method: Method, table: CodedTable, requirements: Requirements, run: Run) -> Release:
+def release_people(method: Method, table: CodedTable, requirements: Requirements, run: Run) -> Release:
     """Return a release in which people look alike. Takes as long as the method for each number of rows; where rows have
     to be left out, up to three times as long.
 
@@ -72,8 +72,8 @@ def alike(table: CodedTable, requirements: Requirements, release: Release) -> bo
         class_of = distinct(np.asfortranarray(cells))[0]
     person = distinct(np.asfortranarray(table.counting.owner[rows][:, None]))[0]
     crowd = crowds(class_of, person)
-    groups = table.grouped(crowd[person], int(crowd.max(initial=-1)) + 1, rows)
-    return bool(requirements.satisfied(groups).all())
+    groups = table.group_rows(crowd[person], int(crowd.max(initial=-1)) + 1, rows)
+    return bool(requirements.holds_in(groups).all())
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -102,24 +102,24 @@ class _People:
         self.mixed = run.random.permutation(len(self.often))
         """People in an order that tells nothing: the first ones are the first to lose rows."""
         self.order: LongVector
-        self.order, self.by = self._sorted()
+        self.order, self.by = self._sort_rows()
         self.kept: dict[tuple[int, ...], Release] = {}
 
     # --- the order of the rows of a person ----------------------------------------------------------------
 
-    def _sorted(self) -> tuple[LongVector, str]:
-        table, varying = self.table, self._varying()
+    def _sort_rows(self) -> tuple[LongVector, str]:
+        table, varying = self.table, self._find_varying()
         if table.counting.place is not None:
             return self._by([table.counting.place], varying), ""
         names = [table.attributes[j].name for j in varying]
         if len(varying) < 2:
             return self._by([], varying), names[0] if names else ""
-        losses = [self._tried(self._by([], self._led(lead, varying))) for lead in varying]
+        losses = [self._try_order(self._by([], self._led(lead, varying))) for lead in varying]
         best = int(np.argmin(losses))
         return self._by([], self._led(varying[best], varying)), names[best]
 
-    def _varying(self) -> list[int]:
-        """Return the quasi-identifiers that change within somebody."""
+    def _find_varying(self) -> list[int]:
+        """Return the quasi-identifiers that differ between rows of the same person."""
         first = rows_of_people(self.table.counting.owner)[0][self.start[:-1]][self.table.counting.owner]
         return [
             j
@@ -137,8 +137,8 @@ class _People:
         found: LongVector = np.lexsort(wanted[::-1])
         return found
 
-    def _tried(self, order: LongVector) -> float:
-        """Return what people of a sample lose if their rows are sorted so and only k counts."""
+    def _try_order(self, order: LongVector) -> float:
+        """Return the loss of a sample of people whose rows are sorted in this order, if only k is required."""
         from shoal.methods import METHODS
 
         k = max(self.requirements.k, 1)
@@ -181,7 +181,8 @@ class _People:
         rows = self.table.rows
         raise InfeasibleError(
             f"no release whose rows can be followed is {k:,}-anonymous: how many rows a person has is published, too, "
-            f"and fewer than {k:,} people have as many rows as some do. At least {left:,} of {counted(rows, 'row')} "
+            f"and fewer than {k:,} people have as many rows as some do. At least {left:,} of "
+            f"{format_count(rows, 'row')} "
             f"would have to be left out, but only {self.most:,} may be: {more_suppression()}, or leave out publish, so "
             "that nobody can follow rows"
         )
@@ -194,13 +195,13 @@ class _People:
             members = self._members(self.order, people, int(number))
             wide = WideTable.of(self.table, members)
             blocks = wide.table.blocks
-            good = self.requirements.satisfied(blocks)
+            good = self.requirements.holds_in(blocks)
             found.append(_Part(wide, int(blocks.rows[~good].sum()) * int(number)))
         return found
 
-    def _served(self, shown: LongVector) -> tuple[LongVector, list[_Part]]:
-        """Let people whose number of rows does not allow the requirements show as many as others, or nothing, until the
-        rest is within the limit. Raises LimitError if it never is.
+    def _fit_to_requirements(self, shown: LongVector) -> tuple[LongVector, list[_Part]]:
+        """Publish fewer rows, or none, of people whose number of rows makes the requirements impossible, until the
+        number of suppressed rows is within the limit. Raises LimitError if that fails.
         """
         while True:
             parts = self._parts(shown)
@@ -213,13 +214,13 @@ class _People:
             if not failing:
                 raise LimitError(self._refusal(left), self._advice)
             worst = max(failing, key=lambda place: parts[place].lost)
-            shown = self._moved(shown, parts, worst)
+            shown = self._show_fewer(shown, parts, worst)
             if not shown.any():
                 raise LimitError(self._refusal(self.table.rows), self._advice)
 
-    def _moved(self, shown: LongVector, parts: list[_Part], worst: int) -> LongVector:
-        """Let people show fewer rows: those of a part as many as the next, or those of the one before as many as they,
-        whichever leaves out fewer; the last part shows nothing if there is no other.
+    def _show_fewer(self, shown: LongVector, parts: list[_Part], worst: int) -> LongVector:
+        """Publish fewer rows per person, in the way that suppresses the fewest: this part as many as the next part, the
+        part before as many as this part, or this part none.
         """
         sizes = [part.table.members.shape for part in parts]
         people, number = sizes[worst]
@@ -237,7 +238,7 @@ class _People:
         asked = " and ".join(model.title for model in self.requirements.group_models)
         return (
             f"people who show equally many rows do not satisfy {asked} together unless {left:,} of "
-            f"{counted(self.table.rows, 'row')} are left out, and {self.most:,} may be"
+            f"{format_count(self.table.rows, 'row')} are left out, and {self.most:,} may be"
         )
 
     @property
@@ -249,31 +250,34 @@ class _People:
 
     def release(self, method: Method, shown: LongVector) -> Release:
         """Let a method anonymize the table of each number of rows, and fold what it publishes."""
-        shown, parts = self._served(shown)
+        shown, parts = self._fit_to_requirements(shown)
         spare = self.most - int((self.often - shown).sum()) - sum(part.lost for part in parts)
         rows = sum(part.rows for part in parts)
         made = []
         for part in parts:
             share = part.lost / part.rows + max(spare, 0) / max(rows, 1)
-            made.append(self._made(method, part, min(share, 1.0)))
+            made.append(self._release_part(method, part, min(share, 1.0)))
             done = int((made[-1].region_of < 0).sum()) * part.table.members.shape[1]
             spare, rows = spare - (done - part.lost), rows - part.rows
-        folded = _folded(self.table, parts, made)
+        folded = _fold_parts(self.table, parts, made)
         return replace(folded, facts=self._facts(folded, shown))
 
-    def _made(self, method: Method, part: _Part, share: float) -> Release:
+    def _release_part(self, method: Method, part: _Part, share: float) -> Release:
         wide = part.table
         asked = replace(self.requirements, suppression=share, uniform=False)
         key = (round(share * 1e9), *wide.members.shape, hash(wide.members.tobytes()))
         if key not in self.kept:
             try:
                 if method.can.search_mappings and not wide.table.counting.one_value and not asked.only_k:
-                    found = released(method, wide.repeated, asked, self.run)
+                    found = release_with_cells(method, wide.table_of_rows, asked, self.run)
                     found = replace(found, region_of=found.region_of[:: wide.members.shape[1]])
                 else:
-                    found = released(method, wide.table, asked, self.run)
+                    found = release_with_cells(method, wide.table, asked, self.run)
             except (InfeasibleError, LimitError) as error:
-                who = f"{counted(wide.table.rows, 'person', 'people')} with {counted(wide.members.shape[1], 'row')}"
+                who = (
+                    f"{format_count(wide.table.rows, 'person', 'people')} with "
+                    f"{format_count(wide.members.shape[1], 'row')}"
+                )
                 raise LimitError(f"{who}: {error}", self._advice) from None
             self.kept[key] = found
         return self.kept[key]
@@ -292,15 +296,16 @@ class _People:
             facts["rows_sorted_by"] = self.by
         if fewer.any():
             facts["note"] = (
-                f"{counted(int(fewer.sum()), 'person', 'people')} of a rare number of rows "
-                f"{'shows' if fewer.sum() == 1 else 'show'} fewer: {counted(facts['rows_they_lost'], 'row')} of theirs "
+                f"{format_count(int(fewer.sum()), 'person', 'people')} of a rare number of rows "
+                f"{'shows' if fewer.sum() == 1 else 'show'} fewer: {format_count(facts['rows_they_lost'], 'row')} "
+                "of theirs "
                 "were left out at random"
             )
         return facts
 
 
-def _folded(table: CodedTable, parts: list[_Part], made: list[Release]) -> Release:
-    """Give each row of a person what the person's class shows in its place."""
+def _fold_parts(table: CodedTable, parts: list[_Part], made: list[Release]) -> Release:
+    """Give each row the cells that its person's class has at the position of the row."""
     region_of = np.full(table.rows, -1, np.int32)
     low, high, at = [], [], 0
     for part, own in zip(parts, made, strict=True):
@@ -313,7 +318,7 @@ def _folded(table: CodedTable, parts: list[_Part], made: list[Release]) -> Relea
         at += len(own.low) * count
     sets = None
     if any(own.sets is not None for own in made):
-        each = [_folded_sets(part.table, own) for part, own in zip(parts, made, strict=True)]
+        each = [_fold_sets(part.table, own) for part, own in zip(parts, made, strict=True)]
         lengths = np.concatenate([np.diff(one.start) for one in each])
         sets = ValueSets(
             np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
@@ -322,7 +327,7 @@ def _folded(table: CodedTable, parts: list[_Part], made: list[Release]) -> Relea
     return Release(region_of, np.concatenate(low), np.concatenate(high), sets=sets)
 
 
-def _folded_sets(table: WideTable, made: Release) -> ValueSets:
+def _fold_sets(table: WideTable, made: Release) -> ValueSets:
     """Return the value sets of each region, row by row of its people."""
     width = made.low.shape[1]
     wanted = (np.arange(len(made.low))[:, None, None] * width + table.places).ravel()

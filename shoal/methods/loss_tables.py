@@ -22,11 +22,11 @@ ranges are looked up over the whole domain: there a search through the levels of
 
 def cell_measure(name: str) -> CellMeasure:
     """Return a measure of cells by its name. Others cannot steer; the policy check refuses them before the work."""
-    from shoal.judging.measures import MEASURES, steering
+    from shoal.judging.measures import MEASURES, measures_that_steer
 
     measure = MEASURES[name]()
     if not isinstance(measure, CellMeasure):
-        hint = f"use one of {', '.join(steering(['cells']))}"
+        hint = f"use one of {', '.join(measures_that_steer(['cells']))}"
         raise PolicyError(
             [Problem("utility.measure", f"'{name}' does not measure cells, so it cannot steer", hint)]
         )

@@ -138,15 +138,15 @@ class Method(ABC):
     parts: ClassVar[Parts | str] = "it is not proven that releases of parts make a release of the whole table"
     """How it works on parts of a large table, or why it cannot."""
 
-    def unsuited(self, requirements: Requirements, sensitive: Sequence[str]) -> list[Problem]:
+    def problems_with(self, requirements: Requirements, sensitive: Sequence[str]) -> list[Problem]:
         """Return which requirements this method cannot satisfy, whatever the data, each with what to do. `sensitive`
         names the sensitive columns. Known before anything is read.
         """
         return []
 
     def check_suited(self, requirements: Requirements, sensitive: Sequence[str]) -> None:
-        """Raise PolicyError with everything that `unsuited` returns."""
-        problems = tuple(dict.fromkeys(self.unsuited(requirements, sensitive)))
+        """Raise PolicyError with everything that `problems_with` returns."""
+        problems = tuple(dict.fromkeys(self.problems_with(requirements, sensitive)))
         if requirements.people and not self.can.count_people:
             message = f"{self.name} counts rows, but a column of the policy says whose each row is"
             compare = either(command="`shoal compare`", python="`shoal.compare`")
@@ -179,7 +179,7 @@ class Method(ABC):
         return ()
 
     @property
-    def steered_by(self) -> tuple[str, ...]:
+    def kinds_that_steer(self) -> tuple[str, ...]:
         """Return the kinds of measures that steer this method with its options: by default what it optimizes."""
         return self.can.optimize
 
@@ -237,7 +237,7 @@ class Method(ABC):
         sensitive values or draws tell."""
         return {}
 
-    def shuffled_together(self, table: CodedTable | Published) -> Shuffling:
+    def find_shuffling(self, table: CodedTable | Published) -> Shuffling:
         """Return which columns this method shuffles as a unit, for reading a release back from a file. An
         adversary knows the method, so this is not secret. The columns of the release are enough, unless they are
         grouped by what the table holds.

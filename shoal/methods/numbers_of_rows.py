@@ -23,7 +23,7 @@ def fewest_left_out(often: LongVector, least: int) -> LongVector:
     numbers, first, counts = np.unique(often[order], return_index=True, return_counts=True)
     some = np.minimum(counts, _ENOUGH * max(least, 1))
     chosen = np.concatenate([np.arange(start, start + own) for start, own in zip(first, some, strict=True)])
-    shown = _shared(often[order][chosen], max(least, 1))
+    shown = _choose_numbers(often[order][chosen], max(least, 1))
     # Those who were not looked at join people of their number who keep all rows; there are some, or the others could.
     kept = np.repeat(numbers, counts)
     kept[chosen] = shown
@@ -32,8 +32,8 @@ def fewest_left_out(often: LongVector, least: int) -> LongVector:
     return found
 
 
-def _shared(often: LongVector, least: int) -> LongVector:
-    """Return how many rows each person shows; people are sorted by how many they have."""
+def _choose_numbers(often: LongVector, least: int) -> LongVector:
+    """Return how many rows of each person to publish. People are sorted by their number of rows."""
     people = len(often)
     sums = np.concatenate([[0], np.cumsum(often)])
     cost = sums.astype(np.float64)  # as if all of the first people showed nothing

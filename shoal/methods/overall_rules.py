@@ -57,7 +57,7 @@ def in_reach(method: Method, requirements: Requirements) -> Requirements:
     return replace(requirements, models=tuple(rules))
 
 
-def holding(
+def release_with_rules(
     propose: Propose,
     method: Method,
     table: CodedTable,
@@ -65,9 +65,8 @@ def holding(
     rules: Sequence[Overall],
     run: Run,
 ) -> Release:
-    """Let a method propose a release with the smallest classes that the other requirements allow, and join classes
-    until the rules hold; and another one with classes that are large enough by themselves. Return the one that loses
-    less.
+    """Propose two releases and return the one with less loss: one with the smallest classes that the other requirements
+    allow, joined until the rules hold, and one whose classes are large enough from the start.
 
     Where classes cannot be joined, because cells list values or each column has one set of labels, the smallest class
     size with which the rules hold is searched instead. Raises LimitError if the method finds no release.
@@ -76,16 +75,16 @@ def holding(
     trials = _Trials(propose, method, table, requirements, rules, run)
     least, enough = trials.least, trials.enough
     if least >= enough or table.counting.followed:
-        return trials.made(enough, 0.0, 1.0)
+        return trials.try_size(enough, 0.0, 1.0)
     start = least if table.rows <= LARGE else max(least, round(MIDDLE * enough))
     work = _Joining(table, trials.inner, rules)
     try:
-        small = trials.made(start, 0.0, 0.4)
+        small = trials.try_size(start, 0.0, 0.4)
     except (InfeasibleError, LimitError):
-        return trials.made(enough, 0.4, 1.0)
-    found = work.joined(small)
+        return trials.try_size(enough, 0.4, 1.0)
+    found = work.join_classes(small)
     try:
-        large = trials.made(enough, 0.5, 0.9)
+        large = trials.try_size(enough, 0.5, 0.9)
     except LimitError:
         if found is None:
             raise
@@ -97,7 +96,7 @@ def holding(
     while high - low > 1:
         middle = (low + high) // 2
         try:
-            between = trials.made(middle, 0.9, 1.0)
+            between = trials.try_size(middle, 0.9, 1.0)
         except (InfeasibleError, LimitError):
             break
         if work.holds(between):
@@ -126,18 +125,18 @@ class _Trials:
         """The requirements of single classes."""
         self.least, self.enough = max(self.inner.k, 1), max(rule.enough for rule in rules)
 
-    def made(self, size: int, begin: float, end: float) -> Release:
+    def try_size(self, size: int, begin: float, end: float) -> Release:
         """Return a release with classes of at least this size; raise LimitError if the method finds none."""
         asked = self.inner
         if size > self.least:
             rule = ClassSize(k=size, because=self.title)
             asked = replace(self.inner, models=(*self.inner.models, rule))
 
-        def told(stage: str, share: float) -> None:
+        def report(stage: str, share: float) -> None:
             self.run.progress(stage, begin + (end - begin) * share)
 
         try:
-            found = self.propose(self.method, self.table, asked, replace(self.run, progress=told))
+            found = self.propose(self.method, self.table, asked, replace(self.run, progress=report))
         except InfeasibleError as error:
             if size <= self.least:
                 raise
@@ -172,7 +171,7 @@ class _Joining:
         missing = int((release.region_of < 0).sum())
         return shown + (missing * lost if np.isfinite(lost) else missing)
 
-    def joined(self, release: Release) -> Release | None:
+    def join_classes(self, release: Release) -> Release | None:
         """Join classes until the rules hold; None if they do not, or if this release cannot be changed."""
         if not (release.region_of >= 0).any():
             return None
@@ -200,7 +199,7 @@ class _Joining:
     def _sizes(self, class_of: IntVector, count: int) -> LongVector:
         if self.table.counting.adds_up:
             return np.bincount(class_of[class_of >= 0], minlength=count)
-        return self.table.grouped(class_of, count).size
+        return self.table.group_rows(class_of, count).size
 
     def _hold(self, sizes: LongVector, low: Ends, high: Ends, *, lists: bool = False) -> bool:
         """Return whether the rules hold. Lists of values match fewer people than the ranges around them, so there only
@@ -228,7 +227,7 @@ class _Joining:
 
     def _join(self, class_of: IntVector, box: LongVector, sizes: LongVector) -> tuple[IntVector, int] | None:
         from shoal.kernels.losses import box_losses
-        from shoal.methods.clustering.cluster_classes import numbered
+        from shoal.methods.clustering.cluster_classes import number_clusters
 
         class_of = class_of.copy()
         while not self._hold(sizes, box[:, ::2], box[:, 1::2]):
@@ -246,7 +245,7 @@ class _Joining:
             gain = excess[first] + excess[second] - self._excess(both)
             with np.errstate(divide="ignore", invalid="ignore"):
                 price = np.where((gain > 1e-12) & np.isfinite(cost), np.maximum(cost, 0.0) / gain, np.inf)
-            chosen = _cheapest(first, second, price, len(box), self._needed(sizes, gain, price))
+            chosen = _cheapest(first, second, price, len(box), self._count_needed(sizes, gain, price))
             if not len(chosen):
                 return None
             a, b = np.minimum(first[chosen], second[chosen]), np.maximum(first[chosen], second[chosen])
@@ -261,7 +260,7 @@ class _Joining:
             box = box[kept]
             if not self.table.counting.adds_up:
                 sizes = self._sizes(class_of, len(box))
-        return numbered(class_of)
+        return number_clusters(class_of)
 
     def _pairs(
         self, box: LongVector, losses: FloatVector, sizes: LongVector
@@ -285,8 +284,8 @@ class _Joining:
         firsts, seconds = zip(*pairs, strict=True) if pairs else ((none,), (none,))
         return np.concatenate(firsts), np.concatenate(seconds)
 
-    def _needed(self, sizes: LongVector, gain: FloatVector, price: FloatVector) -> int:
-        """Return how many pairs to join at most now: as many as may be needed, and not too many at once."""
+    def _count_needed(self, sizes: LongVector, gain: FloatVector, price: FloatVector) -> int:
+        """Return the maximal number of pairs to join in this round: not more than may be needed, nor too many."""
         most = max(1, int(AT_ONCE * len(sizes)))
         if any(rule.above is not None for rule in self.rules) or not self.table.counting.adds_up:
             return most

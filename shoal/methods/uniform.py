@@ -62,8 +62,8 @@ def uniform(table: CodedTable, release: Release, requirements: Requirements, run
         "measure": labels.measure.name,
         "loss": labels.loss(made),
         "loss_without": labels.loss(release),
-        "labels": _counted(made),
-        "labels_without": _counted(release),
+        "labels": _count_labels(made),
+        "labels_without": _count_labels(release),
         "suppressed": int((made.region_of < 0).sum()),
         "suppressed_without": int((release.region_of < 0).sum()),
     }
@@ -99,7 +99,7 @@ def _of_method(table: CodedTable, release: Release) -> Start:
     rows = np.flatnonzero(release.region_of >= 0)
     used = np.unique(release.region_of[rows])
     return rows, [
-        _joined(attribute.hierarchy, release.low[used, j], release.high[used, j])
+        _join_ranges(attribute.hierarchy, release.low[used, j], release.high[used, j])
         for j, attribute in enumerate(table.attributes)
     ]
 
@@ -129,7 +129,7 @@ def _of_levels(table: CodedTable, requirements: Requirements, run: Run) -> Start
     return rows, out
 
 
-def _joined(tree: Hierarchy, low: IntVector, high: IntVector) -> list[Range]:
+def _join_ranges(tree: Hierarchy, low: IntVector, high: IntVector) -> list[Range]:
     """Return the smallest publishable ranges, apart from each other, that cover all given ones."""
     ranges = sorted(set(zip(low.tolist(), high.tolist(), strict=True)))
     while True:
@@ -169,7 +169,7 @@ class _Labels:
             self._start(j, own)
         self.class_of, first = distinct(np.asfortranarray(self.shown))
         self.classes = len(first)
-        return self.satisfied()
+        return self.classes_hold()
 
     def _start(self, j: int, ranges: list[Range]) -> None:
         """Give each row the label that covers its value."""
@@ -184,14 +184,14 @@ class _Labels:
         low, high = tree.lift(np.array([codes.min()], np.int32), np.array([codes.max()], np.int32))
         return int(low[0]), int(high[0])
 
-    def satisfied(
+    def classes_hold(
         self, rows: LongVector | None = None, number: IntVector | None = None, size: int = 0
     ) -> bool:
-        """Whether all classes satisfy the requirements, or those of some rows that are numbered otherwise."""
+        """Whether all classes satisfy the requirements, or, if given, the groups `number` of some rows."""
         places = self.rows if rows is None else self.rows[rows]
         groups = self.class_of if number is None else number
-        found = self.table.grouped(groups, self.classes if number is None else size, places)
-        return bool(self.requirements.satisfied(found).all())
+        found = self.table.group_rows(groups, self.classes if number is None else size, places)
+        return bool(self.requirements.holds_in(found).all())
 
     # --- splitting ----------------------------------------------------------------------------------------
 
@@ -208,7 +208,7 @@ class _Labels:
             run.progress("uniform", turn / (turn + len(waiting) + 1))
             if (j, at) in done:
                 continue
-            for child in self._tried(j, at, parts):
+            for child in self._try_split(j, at, parts):
                 done.add((j, at))
                 self._offer(waiting, order, j, child)
 
@@ -262,8 +262,8 @@ class _Labels:
         rows = sums[high[1:].astype(np.int64) + 1] - sums[low[1:]]
         return float((rows * (lost[0] - lost[1:])).sum() * attribute.weight)
 
-    def _tried(self, j: int, at: int, parts: list[Range]) -> list[int]:
-        """Split a label if all classes then satisfy the requirements, and return the new ones; else nothing."""
+    def _try_split(self, j: int, at: int, parts: list[Range]) -> list[int]:
+        """Split a label if all classes still satisfy the requirements; return the new labels, or an empty list."""
         from shoal.kernels.grouping import distinct
 
         places = np.flatnonzero(self.shown[:, j] == at)
@@ -271,7 +271,7 @@ class _Labels:
         child = np.searchsorted(np.array([first for first, _ in parts]), codes, side="right") - 1
         pairs = np.stack([self.class_of[places], child.astype(np.int32)], axis=1)
         number, first = distinct(np.asfortranarray(pairs))
-        if not self.satisfied(places, number, len(first)):
+        if not self.classes_hold(places, number, len(first)):
             return []
         born = [len(self.ranges[j]) + place for place in range(len(parts))]
         self.ranges[j] += [self._tight(j, codes[child == place]) for place in range(len(parts))]
@@ -307,7 +307,7 @@ class _Labels:
         return lost / self.table.rows
 
 
-def _counted(release: Release) -> int:
+def _count_labels(release: Release) -> int:
     """Return how many labels all columns show together."""
     used = np.unique(release.region_of[release.region_of >= 0])
     return sum(

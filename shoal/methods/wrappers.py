@@ -10,7 +10,7 @@ from shoal.coding import CodedTable
 from shoal.errors import InfeasibleError, LimitError
 from shoal.judging.models.requirements import Requirements
 from shoal.methods.method import Method
-from shoal.methods.parts.on_parts import divided
+from shoal.methods.parts.on_parts import release_in_parts
 from shoal.release import Release
 from shoal.support.run import Run
 
@@ -41,7 +41,7 @@ def propose_release(method: Method, table: CodedTable, requirements: Requirement
     for wrapper in WRAPPERS:
         if wrapper.needed(method, table, requirements):
             return wrapper.wrap(method, table, requirements, run)
-    return divided(method, table, requirements, run)
+    return release_in_parts(method, table, requirements, run)
 
 
 def _beyond_reach(method: Method, table: CodedTable, requirements: Requirements) -> bool:
@@ -69,20 +69,20 @@ def _has_overall(method: Method, table: CodedTable, requirements: Requirements) 
 
 def _overall(method: Method, table: CodedTable, requirements: Requirements, run: Run) -> Release:
     """Join classes until the rules over all classes together hold."""
-    from shoal.methods.overall_rules import holding
+    from shoal.methods.overall_rules import release_with_rules
 
-    return holding(propose_release, method, table, requirements, requirements.overall(table), run)
+    return release_with_rules(propose_release, method, table, requirements, requirements.overall(table), run)
 
 
 def _is_followed(method: Method, table: CodedTable, _: Requirements) -> bool:
     return table.counting.followed and not method.can.delegate
 
 
-def _followed(method: Method, table: CodedTable, requirements: Requirements, run: Run) -> Release:
-    """Let people look alike, not rows."""
-    from shoal.methods.followed_rows import followed
+def _release_people(method: Method, table: CodedTable, requirements: Requirements, run: Run) -> Release:
+    """Make people, not rows, indistinguishable."""
+    from shoal.methods.followed_rows import release_people
 
-    return followed(method, table, requirements, run)
+    return release_people(method, table, requirements, run)
 
 
 def _has_earlier(method: Method, _: CodedTable, requirements: Requirements) -> bool:
@@ -91,9 +91,9 @@ def _has_earlier(method: Method, _: CodedTable, requirements: Requirements) -> b
 
 def _over_time(method: Method, table: CodedTable, requirements: Requirements, run: Run) -> Release:
     """Keep open what earlier releases of the same people leave open."""
-    from shoal.methods.earlier_releases import keeping_open
+    from shoal.methods.earlier_releases import keep_open
 
-    return keeping_open(propose_release, method, table, requirements, run)
+    return keep_open(propose_release, method, table, requirements, run)
 
 
 def _drops_cells(_: Method, __: CodedTable, requirements: Requirements) -> bool:
@@ -102,9 +102,9 @@ def _drops_cells(_: Method, __: CodedTable, requirements: Requirements) -> bool:
 
 def _cells(method: Method, table: CodedTable, requirements: Requirements, run: Run) -> Release:
     """Suppress cells instead of rows."""
-    from shoal.methods.cell_suppression import released
+    from shoal.methods.cell_suppression import release_with_cells
 
-    return released(method, table, requirements, run)
+    return release_with_cells(method, table, requirements, run)
 
 
 def _is_uniform(_: Method, __: CodedTable, requirements: Requirements) -> bool:
@@ -113,16 +113,16 @@ def _is_uniform(_: Method, __: CodedTable, requirements: Requirements) -> bool:
 
 def _uniform(method: Method, table: CodedTable, requirements: Requirements, run: Run) -> Release:
     """Show one set of labels per column."""
-    from shoal.methods.cell_suppression import released
+    from shoal.methods.cell_suppression import release_with_cells
     from shoal.methods.uniform import uniform
 
-    return uniform(table, released(method, table, requirements, run), requirements, run)
+    return uniform(table, release_with_cells(method, table, requirements, run), requirements, run)
 
 
 WRAPPERS = (
     Wrapper("reach", _beyond_reach, _within_reach),
     Wrapper("overall", _has_overall, _overall),
-    Wrapper("followed", _is_followed, _followed),
+    Wrapper("followed", _is_followed, _release_people),
     Wrapper("over time", _has_earlier, _over_time),
     Wrapper("cells", _drops_cells, _cells),
     Wrapper("uniform", _is_uniform, _uniform),

@@ -18,8 +18,8 @@ from shoal.coding.roles import SENSITIVE
 from shoal.errors import ARGUMENTS, InfeasibleError, PolicyError, Problem
 from shoal.judging.measures import MEASURES
 from shoal.judging.measures.cell_losses import Il
-from shoal.judging.models.feasibility import reasons_against, unserved
-from shoal.methods.blocks import satisfying
+from shoal.judging.models.feasibility import find_unserved_blocks, reasons_against
+from shoal.methods.blocks import find_satisfying_blocks
 from shoal.network.graph import Network
 from shoal.network.judge_network import Effort, NetworkAudit, Original, Shown, encode_nodes, judge_network
 from shoal.network.masked import MaskedNetwork, mask
@@ -29,13 +29,13 @@ from shoal.network.node_clusters import NetworkClusters, cluster_network
 from shoal.network.random_graphs import sample_network, sample_tables
 from shoal.network.read_network import read_for
 from shoal.policy import Policy
-from shoal.policy.problems import dotted
+from shoal.policy.problems import format_path
 from shoal.policy.sources import inputs_of
 from shoal.release.record import NOT_FOR_PUBLICATION, make_record
 from shoal.release.results import Clock
 from shoal.release.verdict import refuse_violations
 from shoal.support.arrays import BoolVector, IntVector
-from shoal.support.run import Progress, Run, checked_seed, silent
+from shoal.support.run import Progress, Run, check_seed, silent
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -111,7 +111,7 @@ def anonymize_network(
     clock = Clock()
     chosen = Policy.given(policy, keywords)
     _check_asked(chosen, alpha)
-    seed = checked_seed(seed)
+    seed = check_seed(seed)
     run = Run.start(seed, progress)
     progress("read", 0.0)
     with clock("read"):
@@ -123,15 +123,15 @@ def anonymize_network(
     reasons = reasons_against(full, requirements)
     if reasons:
         raise InfeasibleError("\n".join(reasons))
-    dropped = ~satisfying(full, requirements)[full.block_of]
-    names = unserved(full, requirements)[1]
+    dropped = ~find_satisfying_blocks(full, requirements)[full.block_of]
+    names = find_unserved_blocks(full, requirements)[1]
     network, table = (whole.without(dropped), _part(full, ~dropped)) if names else (whole, full)
     with clock("cluster"):
         found = cluster_network(network, table, requirements, float(alpha), run)
     with clock("mask"):
         masked, cluster_of, own = mask(network, table, found.cluster_of, found.clusters, run.random)
         kept = np.flatnonzero(~dropped).astype(np.int32) if names else np.arange(whole.nodes, dtype=np.int32)
-        masked = masked.typed(whole.as_shown, kept)
+        masked = masked.with_types(whole.as_shown, kept)
     # An adversary knows the whole network, so the release is judged against it, even if nodes were suppressed.
     original = Original(whole, full, owner=kept[own])
     report = judge_network(Shown(masked), chosen, original, run, clock, Effort(samples, attack))
@@ -170,11 +170,11 @@ def _check_asked(policy: Policy, alpha: float) -> None:
         hint = f"leave it at {MEASURES.default}; a network weighs {Il.name} against structure, and reports all measures"
         raise PolicyError([Problem("utility.measure", message, hint)])
     no_rows = "a masked network publishes no rows of single nodes, so there is nothing to put a pseudonym on"
-    refused = [(dotted("columns", name, "publish"), no_rows) for name in policy.pseudonyms]
+    refused = [(format_path("columns", name, "publish"), no_rows) for name in policy.pseudonyms]
     as_they_are = "columns of networks are published as they are"
-    refused += [(dotted("columns", name, "perturb"), as_they_are) for name in policy.perturbed]
+    refused += [(format_path("columns", name, "perturb"), as_they_are) for name in policy.perturbations]
     shows = {name: column.show for name, column in policy.columns.items()}
-    asked: dict[str, Any] = {dotted("columns", name, "show"): show for name, show in shows.items()}
+    asked: dict[str, Any] = {format_path("columns", name, "show"): show for name, show in shows.items()}
     utility = policy.utility
     asked |= {f"utility.{key}": getattr(utility, key) for key in ("levels", "workload", "predict")}
     asked["utility.regression"] = utility.regression and utility.regression.outcome

@@ -202,8 +202,8 @@ def graphml(nodes: pl.DataFrame, edges: pl.DataFrame) -> str:
     other columns are attributes. Nulls are left out. O(cells).
     """
     lines = ['<?xml version="1.0" encoding="UTF-8"?>', f'<graphml xmlns="{_SPACE}">']
-    lines += _declared("node", "n", nodes.columns[1:], nodes.dtypes[1:])
-    lines += _declared("edge", "e", edges.columns[2:], edges.dtypes[2:])
+    lines += _declare_keys("node", "n", nodes.columns[1:], nodes.dtypes[1:])
+    lines += _declare_keys("edge", "e", edges.columns[2:], edges.dtypes[2:])
     lines.append('<graph edgedefault="undirected">')
     for name, *cells in nodes.iter_rows():
         lines.append(f"<node id={quoteattr(str(name))}>{_data('n', cells)}</node>")
@@ -213,7 +213,7 @@ def graphml(nodes: pl.DataFrame, edges: pl.DataFrame) -> str:
     return "\n".join([*lines, "</graph>", "</graphml>", ""])
 
 
-def _declared(place: str, letter: str, names: Iterable[str], kinds: Iterable[pl.DataType]) -> list[str]:
+def _declare_keys(place: str, letter: str, names: Iterable[str], kinds: Iterable[pl.DataType]) -> list[str]:
     def word(kind: pl.DataType) -> str:
         return (
             "long"

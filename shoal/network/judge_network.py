@@ -19,17 +19,17 @@ from shoal.judging.case import Case
 from shoal.judging.linking.origins import RECEIVED, Traced
 from shoal.judging.models.threats import Threat
 from shoal.judging.read_case import read_rows
-from shoal.network.disclosure import Attributes, NetworkDisclosure
 from shoal.network.graph import Network
 from shoal.network.masked import (
     GRAPH,
     MaskedNetwork,
-    checked,
+    check_tables,
     difference_of_graph,
     is_graph,
     read_masked,
     tables_in,
 )
+from shoal.network.network_disclosure import Attributes, NetworkDisclosure
 from shoal.network.network_losses import ngil, nsil
 from shoal.network.network_truth import cluster_verdicts, places_by_cells, places_by_owner, total_verdicts
 from shoal.network.ordinary import single_nodes
@@ -41,12 +41,12 @@ from shoal.policy import Policy
 from shoal.release import ValueSets
 from shoal.release.published import BoxesInPart
 from shoal.release.read_published import sensitive_codes
-from shoal.release.received.read_release import typed
+from shoal.release.received.read_release import convert_types
 from shoal.release.results import Audit, Clock
 from shoal.release.verdict import Verdict
 from shoal.support.arrays import IntVector
 from shoal.support.run import Progress, Run, silent
-from shoal.support.wording import counted, either
+from shoal.support.wording import either, format_count
 
 BY_STRUCTURE = "values by structure"
 """How the verdicts about sensitive columns begin that attacks give."""
@@ -69,8 +69,11 @@ class NetworkAudit(Audit):
     """What each model of the policy protects from; their verdicts come first, in this order."""
 
     def _head(self) -> str:
-        clusters = counted(self.classes or 0, "cluster")
-        return f"{counted(self.rows, 'node')} in {clusters}, {self.edges_published:,} edges; {self._judged()}"
+        clusters = format_count(self.classes or 0, "cluster")
+        return (
+            f"{format_count(self.rows, 'node')} in {clusters}, {self.edges_published:,} edges; "
+            f"{self._summarize_verdicts()}"
+        )
 
     def summary(self) -> dict[str, Any]:
         """Return plain data for ``--json`` and records."""
@@ -139,7 +142,7 @@ def audit_network(
     progress("read", 0.0)
     original = None
     with clock("read"):
-        shown = _published(masked, chosen, id, ends)
+        shown = _read_published(masked, chosen, id, ends)
         network = None if nodes is None else read_for(chosen, nodes, edges, id=id, ends=ends)
     if network is not None:
         with clock("encode"):
@@ -147,10 +150,10 @@ def audit_network(
     return judge_network(shown, chosen, original, run, clock, Effort(samples))
 
 
-def _published(source: Any, policy: Policy, id: str | None, ends: tuple[str, str] | None) -> Shown:
-    """Return what was published: a masked network, or a graph of another tool."""
+def _read_published(source: Any, policy: Policy, id: str | None, ends: tuple[str, str] | None) -> Shown:
+    """Read the published network: a masked network of Shoal, or a graph of another tool."""
     if isinstance(source, MaskedNetwork):
-        return Shown(checked(source))
+        return Shown(check_tables(source))
     if is_library_graph(source) or is_graph(source):
         return Shown(single_nodes(read_for(policy, source, id=id, ends=ends), policy))
     tables = tables_in(source)
@@ -225,7 +228,7 @@ def judge_network(
         structure=structure,
         attacks=found.exposures,
         disclosures=found.disclosures,
-        threats=tuple(model.threat for model in case.requirements.judged),
+        threats=tuple(model.threat for model in case.requirements.all_models),
     )
 
 
@@ -243,7 +246,7 @@ def _verify(
     if original is not None and not problems:
         network, owner = original.network, original.owner
         places = (
-            places_by_cells(case.published, original.table, case.policy.perturbed)
+            places_by_cells(case.published, original.table, case.policy.perturbations)
             if owner is None
             else places_by_owner(owner, masked.rows()[1], network.nodes)
         )
@@ -337,7 +340,7 @@ def _sets_at(sets: ValueSets | None, classes: IntVector, width: int) -> ValueSet
 
 def _refuse_other_values(rows: pl.DataFrame, policy: Policy, table: CodedTable) -> None:
     """Raise DataError if a sensitive column shows values that the original lacks, with no value in its message."""
-    shown = typed(Sheet.of(rows), policy, table)
+    shown = convert_types(Sheet.of(rows), policy, table)
     for attribute in table.sensitive:
         if attribute.name in shown.columns:
             try:

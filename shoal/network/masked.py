@@ -78,16 +78,16 @@ class MaskedNetwork(Brief):
         return int(self.inside.sum() + self.between[2].sum())
 
     @property
-    def shown(self) -> list[str]:
+    def quasi_columns(self) -> list[str]:
         """Names of the quasi-identifiers."""
         return [name for name in self.nodes.columns if name not in (CLUSTER, NODES, INSIDE)]
 
     def rows(self) -> tuple[pl.DataFrame, IntVector]:
         """Return one row per node as an outsider can join it, and its super-node. O(nodes)."""
-        wanted = [CLUSTER, *self.shown]
+        wanted = [CLUSTER, *self.quasi_columns]
         if self.members is None:
             place = np.repeat(np.arange(self.clusters, dtype=np.int32), self.size)
-            return self.nodes.select(self.shown)[place], place
+            return self.nodes.select(self.quasi_columns)[place], place
         known = self.nodes.select(CLUSTER).with_row_index("place")
         found = self.members.select(CLUSTER).join(known, on=CLUSTER, how="left", maintain_order="left")[
             "place"
@@ -114,15 +114,15 @@ class MaskedNetwork(Brief):
                     nodes = nodes.join(counted, on=CLUSTER, how="left", maintain_order="left")
         return graphml(nodes, self.edges)
 
-    def typed(self, as_shown: AsShown, rows: IntVector) -> MaskedNetwork:
+    def with_types(self, as_shown: AsShown, rows: IntVector) -> MaskedNetwork:
         """Return the same network with columns in the types that follow from the published `rows` only."""
 
-        def retyped(data: pl.DataFrame) -> pl.DataFrame:
+        def convert_columns(data: pl.DataFrame) -> pl.DataFrame:
             own = [name for name in data.columns if name not in (CLUSTER, NODES, INSIDE)]
             return data.with_columns(as_shown(data[name], name, rows).alias(name) for name in own)
 
-        members = None if self.members is None else retyped(self.members)
-        return replace(self, nodes=retyped(self.nodes), members=members)
+        members = None if self.members is None else convert_columns(self.members)
+        return replace(self, nodes=convert_columns(self.nodes), members=members)
 
     def differs_from(self, graph: bytes) -> str:
         """Return how a GraphML file differs from the tables, in words that show no value; "" if it does not."""
@@ -284,7 +284,7 @@ def read_masked(folder: str | Path) -> MaskedNetwork:
     edges = read_maybe_empty(place / f"edges.{kind}", None, [*ENDS, BETWEEN])[0]
     members_file = place / f"members.{kind}"
     members = io.read(members_file).data if members_file.is_file() else None
-    return checked(MaskedNetwork(nodes, members, edges))
+    return check_tables(MaskedNetwork(nodes, members, edges))
 
 
 def difference_of_graph(folder: str | Path, masked: MaskedNetwork) -> str | None:
@@ -296,7 +296,7 @@ def difference_of_graph(folder: str | Path, masked: MaskedNetwork) -> str | None
         return masked.differs_from(path.read_bytes())
 
 
-def checked(masked: MaskedNetwork) -> MaskedNetwork:
+def check_tables(masked: MaskedNetwork) -> MaskedNetwork:
     """Return the masked network if its tables belong together, else raise DataError."""
     nodes, members, edges = masked.nodes, masked.members, masked.edges
     tables = [("super-nodes", nodes, [CLUSTER, NODES, INSIDE]), ("super-edges", edges, [*ENDS, BETWEEN])]

@@ -35,8 +35,8 @@ def network_card(
 ) -> dict[str, Any]:
     """Return the card of a masked network; verdicts of the policy's models come first and in their order."""
     outside = public_case(network_case(masked, policy, None))
-    losses = losses_shown(outside.shown, policy)
-    models = outside.requirements.judged
+    losses = losses_shown(outside.count_texts, policy)
+    models = outside.requirements.all_models
     meanings = [model.summary for model in models]
     meanings += [MEANINGS[verdict.model.partition(":")[0]] for verdict in report.verdicts[len(models) :]]
     # That the others are there says that nobody was suppressed: public only where the policy allows nothing else.

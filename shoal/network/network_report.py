@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from shoal.documents.pages.look import Marked
-from shoal.documents.report.page import page
+from shoal.documents.report.report_page import page
 from shoal.documents.report.report_parts import (
     Card,
     Cards,
@@ -24,12 +24,12 @@ from shoal.judging.measures import MEASURES
 from shoal.judging.models.threats import INFERENCE, LINKABILITY, QUESTIONS, SINGLING_OUT, Threat
 from shoal.network.structure_attacks import KNOWLEDGE
 from shoal.release.record import NOT_FOR_PUBLICATION
-from shoal.support.wording import counted, number
+from shoal.support.wording import format_count, number
 
 if TYPE_CHECKING:
     from shoal.network.anonymize_network import NetworkResult
-    from shoal.network.disclosure import NetworkDisclosure
     from shoal.network.judge_network import NetworkAudit
+    from shoal.network.network_disclosure import NetworkDisclosure
     from shoal.network.structure_attacks import NetworkExposure
 
 STRUCTURAL = {
@@ -118,7 +118,7 @@ def report_html(result: NetworkResult) -> str:
 
 def _face(result: NetworkResult, seeded: bool) -> Face:
     """Return the verdict and the numbers that matter. A network that violates its policy is never written."""
-    held = counted(len(result.verdicts), "requirement")
+    held = format_count(len(result.verdicts), "requirement")
     state: State = "warn" if seeded else "good"
     headline = "Satisfies its policy" + (", but is not for publication" if seeded else "")
     found = result.attacks
@@ -166,13 +166,13 @@ def _threats(result: NetworkResult) -> Section:
             min(found, key=lambda own: own.after_least),
         )
         lines[SINGLING_OUT] = [
-            f"Unique before: {before.before_unique:,} of {counted(result.rows, 'node')}, by {before.knowledge}.",
-            f"After: everybody has at least {counted(after.after_least, 'candidate')}, also by {after.knowledge}.",
+            f"Unique before: {before.before_unique:,} of {format_count(result.rows, 'node')}, by {before.knowledge}.",
+            f"After: everybody has at least {format_count(after.after_least, 'candidate')}, also by {after.knowledge}.",
         ]
         exposed = [own for own in found if own.at_risk]
         worst = min(found, key=lambda own: own.after_mean)
         lines[LINKABILITY] = [
-            f"{counted(len(found), 'attack')} by the edges around a person, with and without their attributes: "
+            f"{format_count(len(found), 'attack')} by the edges around a person, with and without their attributes: "
             + (f"{len(exposed):,} left somebody" if exposed else "none left anybody")
             + " fewer candidates than required.",
             f"The strongest leaves {worst.after_mean:,.1f} candidates on average (by {worst.knowledge}).",
@@ -201,7 +201,7 @@ def _inference(result: NetworkResult) -> list[str]:
         before = max(one.before_certain for one in own)
         certain, worst = max(one.certain for one in own), max(own, key=lambda one: one.largest)
         lines += [
-            f"{column}: certain for {before:,} of {counted(result.rows, 'node')} before, for {certain:,} after.",
+            f"{column}: certain for {before:,} of {format_count(result.rows, 'node')} before, for {certain:,} after.",
             f"Largest share of one value among a person's candidates: {worst.largest:.0%} (by {worst.knowledge}).",
         ]
     return lines
@@ -218,7 +218,7 @@ def _sections(result: NetworkResult) -> list[Section]:
         )
         for v in result.verdicts
     ]
-    losses = [(name, number(value), _meaning(name)) for name, value in result.measures.items()]
+    losses = [(name, number(value), _describe_measure(name)) for name, value in result.measures.items()]
     sections = [
         _section("guarantees", "What is guaranteed",
                  Table("Guarantees", ("guarantee", "holds", "required", "reached", "detail"), guarantees)),
@@ -256,7 +256,7 @@ def _sections(result: NetworkResult) -> list[Section]:
     return [*sections, *([_section("notes", "Notes", *notes)] if notes else [])]
 
 
-def _meaning(name: str) -> str:
+def _describe_measure(name: str) -> str:
     return MEASURES[name].summary if name in MEASURES else STRUCTURAL.get(name, "")
 
 

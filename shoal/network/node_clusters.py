@@ -46,11 +46,11 @@ def cluster_network(
     of neighbourhoods. Every block of the table must satisfy the requirements as one class.
     """
     work = _Work(network, table, requirements, alpha, run)
-    cluster_of, clusters = work.grown()
+    cluster_of, clusters = work.grow_clusters()
     leftovers = int((cluster_of < 0).sum())
     cluster_of, clusters = work.whole_blocks(cluster_of, clusters)
     cluster_of = work.leftovers_added(cluster_of, clusters)
-    cluster_of, kept = work.mended(cluster_of, clusters)
+    cluster_of, kept = work.merge_failing(cluster_of, clusters)
     return NetworkClusters(cluster_of, kept, leftovers, clusters - kept)
 
 
@@ -66,7 +66,7 @@ class _Work:
         self.by_loss = alpha
         self.by_distance = (1.0 - alpha) / max(network.nodes - 2, 1)
 
-    def grown(self) -> tuple[IntVector, int]:
+    def grow_clusters(self) -> tuple[IntVector, int]:
         """Grow clusters; nodes that are left over have -1."""
         from shoal.kernels.network import Progress, grow_network_clusters
 
@@ -148,7 +148,7 @@ class _Work:
             standing.take_in(nearest, codes, codes, 1, int(self.network.degree[x]))
         return cluster_of
 
-    def mended(self, cluster_of: IntVector, clusters: int) -> tuple[IntVector, int]:
+    def merge_failing(self, cluster_of: IntVector, clusters: int) -> tuple[IntVector, int]:
         """Merge each cluster that violates a model with the nearest one of its block, until none does.
 
         O(rounds x failing clusters x clusters x columns). The whole block satisfies the models, so this ends.
@@ -156,7 +156,7 @@ class _Work:
         table = self.table
         while True:
             groups = group(cluster_of, clusters, table.secrets.wide, table.sensitive, table.sensitive_counts)
-            failing = np.flatnonzero(~self.requirements.satisfied(groups))
+            failing = np.flatnonzero(~self.requirements.holds_in(groups))
             standing = _Standing(self, cluster_of, clusters) if len(failing) else None
             if standing is None:
                 return cluster_of, clusters

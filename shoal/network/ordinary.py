@@ -32,4 +32,4 @@ def single_nodes(network: Network, policy: Policy) -> MaskedNetwork:
 def graph_of(masked: MaskedNetwork) -> Network:
     """Return the graph that a masked network of single nodes shows."""
     a, b, _ = masked.between
-    return Network(masked.nodes[masked.shown], *sparse_rows(a, b, masked.clusters))
+    return Network(masked.nodes[masked.quasi_columns], *sparse_rows(a, b, masked.clusters))

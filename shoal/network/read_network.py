@@ -63,9 +63,9 @@ def read_network(
     if len(twice):
         raise DataError(f"'{column}' names more than one node: {some_values(twice.to_list())}")
     if ends is None and (options is None or options.delimiter is None):
-        edges = _separated_by_blanks(edges, ids)
+        edges = _split_at_blanks(edges, ids)
     links, digest, ignored = _edge_table(edges, ends, options)
-    a, b = _placed(ids, links)
+    a, b = _locate_ends(ids, links)
     notes = [f"ignored columns of the edge table: {', '.join(ignored)}"] if ignored else []
     attributes = data.drop(column)
     if not attributes.width:
@@ -138,7 +138,7 @@ def read_maybe_empty(
     return table.data, table.digest
 
 
-def _separated_by_blanks(edges: Any, ids: pl.Series) -> Any:
+def _split_at_blanks(edges: Any, ids: pl.Series) -> Any:
     """Return the edges of a text file whose lines hold two names separated by blanks, as network libraries write them;
     anything else unchanged. Such files have comments, and no head, unless the first line names no node.
     """
@@ -182,7 +182,7 @@ def _edge_table(
     return links, digest, [name for name in data.columns if name not in chosen]
 
 
-def _placed(ids: pl.Series, links: pl.DataFrame) -> tuple[LongVector, LongVector]:
+def _locate_ends(ids: pl.Series, links: pl.DataFrame) -> tuple[LongVector, LongVector]:
     """Return the positions of the ends of all edges. O(nodes + edges)."""
     kinds = {ids.dtype, *links.dtypes}
     common: Any = ids.dtype

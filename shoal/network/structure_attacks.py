@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from shoal.network.disclosure import Attributes, Beliefs, NetworkDisclosure
 from shoal.network.graph import Network
 from shoal.network.masked import MaskedNetwork
+from shoal.network.network_disclosure import Attributes, Beliefs, NetworkDisclosure
 from shoal.network.ordinary import graph_of
 from shoal.support.arrays import BoolVector, IntVector, LongVector
 from shoal.support.brief import Brief
@@ -129,7 +129,7 @@ def attack_network(
     noise = random.integers(0, 2**64, highest + 2, dtype=np.uint64)
     keys = _structural_keys(network, common, noise)
     fits = _fits_exactly(keys, shown, noise) if shown else _fits_possibly(network, masked, common)
-    points, covers = _covering(attributes)
+    points, covers = _find_covering(attributes)
     counted: dict[str, list[int]] = {name: [] for name in KNOWLEDGE}
     counted |= {f"{name} + attributes": [] for name in KNOWLEDGE} if covers is not None else {}
     beliefs = Beliefs(attributes, list(counted))
@@ -260,14 +260,14 @@ def _edges_among_neighbours(masked: MaskedNetwork, ranges: DegreeRanges) -> Long
     return most
 
 
-def _covering(attributes: Attributes | None) -> tuple[Any, Any]:
+def _find_covering(attributes: Attributes | None) -> tuple[Any, Any]:
     """Return a number for each combination of quasi-identifiers, and a function that says which super-nodes cover a
     node."""
     if attributes is None or not attributes.published.readable:
         return None, None
     from shoal.kernels.grouping import distinct
 
-    codes, (low, high) = attributes.table.quasi.wide, attributes.published.covered
+    codes, (low, high) = attributes.table.quasi.wide, attributes.published.cell_ranges
 
     def covers(x: int) -> BoolVector:
         return np.asarray(((low <= codes[x]) & (codes[x] <= high)).all(axis=1))

@@ -15,7 +15,7 @@ from shoal.documents.codebook.codebook_files import (
     codebook_text,
     labels_markdown,
 )
-from shoal.documents.codebook.describe import listed_only
+from shoal.documents.codebook.describe import find_listed_only
 from shoal.engines import engine_of
 from shoal.errors import OutputError
 from shoal.io.databases import DatabaseTable
@@ -27,7 +27,7 @@ from shoal.release.pseudonyms import PSEUDONYM
 from shoal.release.record import card_text
 from shoal.release.results import Clock, Result
 from shoal.release.two_tables import second_path
-from shoal.support.run import Progress, checked_seed, silent
+from shoal.support.run import Progress, check_seed, silent
 
 
 def anonymize(
@@ -48,12 +48,12 @@ def anonymize(
     finds none although another may, and ViolationError if the release that was made does not.
     """
     clock = Clock()
-    seed = checked_seed(seed)
+    seed = check_seed(seed)
     population, keywords = apart(population, keywords)
     chosen = Policy.given(policy, keywords)
     engine = engine_of(chosen, source)(chosen, source, population, seed=seed, progress=progress, clock=clock)
     plan = engine.plan()
-    with engine.opened():
+    with engine.open():
         made = make_release(engine, plan)
         return describe_result(made, chosen, engine.tables(made.case), seed, clock)
 
@@ -108,7 +108,7 @@ def make_files(
     engine.check_outputs([place for place, _ in outputs], codebooks, keys)
     for path, _ in papers:
         io.check_writable(path, force=force, table=False)
-    with engine.opened():
+    with engine.open():
         made, box = make_release(engine, plan), engine.papers
         notes = [*engine.notes, *(_before_codebooks(made, policy) if codebooks else ())]
         result = describe_result(made, policy, engine.tables(made.case), seed, engine.clock, notes)
@@ -141,4 +141,4 @@ def make_files(
 def _before_codebooks(made: Made, policy: Policy) -> list[str]:
     """Return what the owner of the data should know before a codebook is published."""
     owner = made.case.owner
-    return [] if owner is None else listed_only(made.case.original, owner, policy)
+    return [] if owner is None else find_listed_only(made.case.original, owner, policy)

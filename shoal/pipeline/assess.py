@@ -12,7 +12,7 @@ from shoal import io
 from shoal.errors import PolicyError, Problem
 from shoal.judging.linking.evidence import Evidence
 from shoal.judging.linking.individual_risk import IndividualRisk
-from shoal.judging.linking.sampled import singled_out
+from shoal.judging.linking.sampled import minimal_uniques_of
 from shoal.judging.linking.suda import LARGEST, SinglingOut
 from shoal.judging.linking.uniqueness import Estimates
 from shoal.policy import Policy
@@ -120,7 +120,7 @@ def assess(
     frame = io.read(chosen.source(source), chosen.read_options())
     table = encode_with_population(frame, chosen, population)
     evidence = Evidence.of_original(table, chosen.population_size)
-    own = evidence.sampled
+    own = evidence.as_sample
     not_estimated, no_individual = own.why_no_estimates(after=False), own.why_no_weights(after=False)
     published = evidence.published
     return Assessment(
@@ -130,5 +130,5 @@ def assess(
         not_estimated,
         None if no_individual else own.individual(after=False),
         no_individual,
-        singled_out(table, size),
+        minimal_uniques_of(table, size),
     )

@@ -18,7 +18,7 @@ from shoal.judging.read_case import read_case
 from shoal.methods import METHODS, Method
 from shoal.policy import Policy
 from shoal.policy.sources import apart
-from shoal.release.received.read_record import recorded_method, recorded_section
+from shoal.release.received.read_record import read_method, read_section
 from shoal.release.results import Clock
 from shoal.support.run import Progress, Run, silent
 
@@ -77,7 +77,7 @@ def attack(
     with clock("attack"):
         found = attack_case(case, name, asked, Run.start(seed, progress))
     return dataclasses.replace(
-        found, notes=(*found.notes, *case.notes, *case.following), seconds=clock.seconds
+        found, notes=(*found.notes, *case.notes, *case.notes_on_following), seconds=clock.seconds
     )
 
 
@@ -103,14 +103,14 @@ def setting_of(case: Case, evidence: Evidence) -> Setting:
     """
     policy, record = case.policy, case.origin.record
     if record is not None:
-        method: Method | None = recorded_method(record)
+        method: Method | None = read_method(record)
     else:
         method = policy.build_method() if policy.method.name in METHODS else None
     several = evidence.persons.several and (case.table is None or case.table.shared is not None)
     return Setting(
         made=Making(
             method=method,
-            k=None if record is None else recorded_section(record, "privacy").get("k"),
+            k=None if record is None else read_section(record, "privacy").get("k"),
             certain=record is not None or case.origin.release is not None,
         ),
         models=case.requirements.models,

@@ -9,7 +9,7 @@ from typing import Any
 from shoal.engines import engine_of
 from shoal.judging.case import Case
 from shoal.judging.identifier_columns import check_identifiers
-from shoal.judging.measures.evaluate import unmeasured
+from shoal.judging.measures.evaluate import explain_unmeasured
 from shoal.judging.models.feasibility import had_by_all
 from shoal.policy import Policy
 from shoal.policy.sources import apart
@@ -65,8 +65,8 @@ def audit_case(
         verdicts = (*case.verdicts, *case.truthfulness.verdicts, *check_identifiers(case))
     progress("measure", 0.7)
     with clock("measure"):
-        found = case.measured(measures)
-    missing = unmeasured(case)
+        found = case.measure_with(measures)
+    missing = explain_unmeasured(case)
     unknown = [
         f"not measured: {', '.join(name for name in missing if missing[name] == reason)} ({reason})"
         for reason in dict.fromkeys(missing.values())
@@ -78,7 +78,7 @@ def audit_case(
         rows=published.rows + published.suppressed,
         suppressed=case.suppressed,
         **case.people,
-        classes=published.told_classes,
+        classes=published.public_classes,
         buckets=published.buckets,
         verdicts=verdicts,
         measures=found,
@@ -86,8 +86,8 @@ def audit_case(
         seconds=clock.seconds,
         notes=(
             *case.notes,
-            *case.following,
-            *case.sampled.rare_weights,
+            *case.notes_on_following,
+            *case.as_sample.rare_weights,
             *sure,
             *case.truthfulness.notes(),
             *unknown,

@@ -10,7 +10,7 @@ from shoal.documents.codebook.book import Codebook
 from shoal.documents.codebook.describe import codebook
 from shoal.io.sheet import Sheet
 from shoal.judging.measures.evaluate import false_losses
-from shoal.judging.models.feasibility import all_in_one, had_by_all, unprotected
+from shoal.judging.models.feasibility import all_in_one, find_unprotected, had_by_all
 from shoal.judging.read_case import domain_sizes
 from shoal.methods.uniform import UNIFORM, cost_in_words
 from shoal.pipeline.comparison.portfolio import with_method
@@ -37,11 +37,11 @@ def describe_result(
     notes += [made.unserved] if made.unserved else []
     case, release = made.case, made.case.origin.release
     assert release is not None
-    notes += unprotected(case.original, case.requirements)
-    notes += all_in_one(case.original, case.requirements, case.published.told_classes)
+    notes += find_unprotected(case.original, case.requirements)
+    notes += all_in_one(case.original, case.requirements, case.published.public_classes)
     notes += false_losses(case) if release.relocated else []
-    notes += case.following
-    notes += case.sampled.rare_weights
+    notes += case.notes_on_following
+    notes += case.as_sample.rare_weights
     notes += had_by_all(case.groups, case.requirements) if case.persons.followed else []
     recoded = [name for name, own in made.frame.options.columns.items() if own.null_values]
     if recoded:
@@ -69,7 +69,7 @@ def describe_result(
         "rows": case.original.rows,
         "suppressed": case.published.suppressed,
         **case.people,
-        "classes": case.published.told_classes,
+        "classes": case.published.public_classes,
         "buckets": case.published.buckets,
         "verdicts": case.verdicts,
         "measures": case.measures,

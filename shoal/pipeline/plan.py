@@ -36,7 +36,7 @@ class Plan(Brief):
     @classmethod
     def of(cls, policy: Policy) -> Plan:
         """Resolve a policy. Raises PolicyError if its method cannot satisfy it, whatever the data."""
-        plan = cls.unchecked(policy)
+        plan = cls.without_checks(policy)
         method, requirements = plan.method, plan.requirements
         method.check_suited(requirements, policy.names(SENSITIVE))
         problems = []
@@ -51,8 +51,8 @@ class Plan(Brief):
         return plan
 
     @classmethod
-    def unchecked(cls, policy: Policy) -> Plan:
-        """Resolve a policy whose method need not suit it: trying it shows that."""
+    def without_checks(cls, policy: Policy) -> Plan:
+        """Resolve a policy without checking that its method suits it, because running the method will show that."""
         return cls(policy, policy.build_method(), policy.requirements())
 
     def on(self, table: CodedTable) -> Plan:
@@ -78,7 +78,7 @@ class Plan(Brief):
             raise InfeasibleError("\n".join(reasons))
 
     @contextlib.contextmanager
-    def advising(self, table: CodedTable) -> Iterator[None]:
+    def advise(self, table: CodedTable) -> Iterator[None]:
         """Let a LimitError in the block say what to do instead."""
         try:
             yield

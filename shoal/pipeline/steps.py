@@ -17,10 +17,10 @@ from shoal.coding import CodedTable
 from shoal.errors import LimitError
 from shoal.io import Frame
 from shoal.judging.case import Case
-from shoal.judging.models.feasibility import left_out
+from shoal.judging.models.feasibility import describe_left_out
 from shoal.judging.models.requirements import Requirements
 from shoal.methods.wrappers import propose_release
-from shoal.pipeline.comparison.auto import with_choice
+from shoal.pipeline.comparison.choose_release import with_choice
 from shoal.pipeline.plan import Plan
 from shoal.release import Release
 from shoal.release.pseudonyms import Pseudonyms
@@ -67,7 +67,7 @@ def make_release(engine: Engine, plan: Plan) -> Made:
     refuse_violations(failing)
     unserved = ""
     if plan.method.heeds_limits:
-        unserved = left_out(case.original, plan.requirements.in_table(case.original))
+        unserved = describe_left_out(case.original, plan.requirements.in_table(case.original))
     run.progress("measure", 0.9)
     with clock("measure"):
         _ = case.measures, case.losses
@@ -81,7 +81,7 @@ def propose(plan: Plan, table: CodedTable, run: Run, clock: Clock | None = None)
     """
     plan.check_feasible(table, run)
     run.progress("anonymize", 0.2)
-    with (Clock() if clock is None else clock)("anonymize"), plan.advising(table):
+    with (Clock() if clock is None else clock)("anonymize"), plan.advise(table):
         requirements = plan.requirements.in_table(table)
         release = propose_release(with_choice(plan).method, table, requirements, run)
         _check_alike(table, requirements, release)

@@ -3,10 +3,10 @@
 from shoal.coding.hierarchy.kinds.cuts import Cuts
 from shoal.coding.hierarchy.kinds.dates import Dates
 from shoal.coding.hierarchy.kinds.mask import Mask
-from shoal.coding.hierarchy.kinds.tree import Tree
+from shoal.coding.hierarchy.kinds.tree_kind import Tree
 from shoal.coding.hierarchy.kinds.widths import Widths
 from shoal.policy.hierarchies import HierarchySpec
-from shoal.policy.overrides import reading_options
+from shoal.policy.overrides import parse_reading_options
 from shoal.policy.policy import Policy
 from shoal.policy.privacy import Privacy
 from shoal.policy.schema import json_schema
@@ -26,5 +26,5 @@ __all__ = [
     "Utility",
     "Widths",
     "json_schema",
-    "reading_options",
+    "parse_reading_options",
 ]

@@ -102,12 +102,12 @@ def models_against(privacy: Privacy) -> Iterator[Model]:
     for kind in weakest_against(privacy.adversary or ()):
         if not _links(kind):
             if kind not in asked:
-                yield kind.asked(kind.usual)
+                yield kind.from_policy(kind.usual)
         # Classes of k rows stop everyone who links, suppressed rows or not. Without k the policy is rejected.
         elif privacy.k is not None and (
             privacy.notion is None or not issubclass(MODELS[privacy.notion], (kind, GroupModel))
         ):
-            yield kind.asked(privacy.k)
+            yield kind.from_policy(privacy.k)
 
 
 def _links(kind: type[Model]) -> bool:
@@ -115,7 +115,7 @@ def _links(kind: type[Model]) -> bool:
     return kind.key is next(iter(MODELS.values())).key
 
 
-def implied(privacy: Privacy) -> tuple[str, ...]:
+def find_adversaries(privacy: Privacy) -> tuple[str, ...]:
     """Return the adversaries that a policy names, and those that its own models are about."""
     found: list[str] = list(privacy.adversary or ())
     links = any(_links(kind) for kind in weakest_against(found))
@@ -128,7 +128,7 @@ def derivation(privacy: Privacy) -> tuple[str, ...]:
     named = privacy.adversary or ()
     by_classes = privacy.notion is None or issubclass(MODELS[privacy.notion], GroupModel)
     lines = []
-    for name in implied(privacy):
+    for name in find_adversaries(privacy):
         adversary = ADVERSARIES[name]
         if name in named:
             lines.append(f"{name}, named by the policy: {adversary.knows}. {adversary.because}")
@@ -150,14 +150,14 @@ def adversary_problems(privacy: Privacy) -> list[Problem]:
     found += [Problem(path, f"lists {name} twice", "once is enough") for name in twice]
     for name in dict.fromkeys(names):
         needs = ADVERSARIES[name].needs
-        if privacy.asked.get(needs) is None:
+        if privacy.values_by_key.get(needs) is None:
             example = next(kind.usual for kind in MODELS.values() if kind.key.name == needs)
             hint = f"add for example {needs} = {list(example) if isinstance(example, tuple) else example}"
             found.append(Problem(path, f"{name} needs {needs}, which the policy does not set", hint))
     return found
 
 
-def unstopped(privacy: Privacy, method: Method | None) -> list[Problem]:
+def check_stopped(privacy: Privacy, method: Method | None) -> list[Problem]:
     """Return the adversaries of a policy that its method cannot stop, or only by what no model verifies; nothing if the
     method cannot be built."""
     if method is None:

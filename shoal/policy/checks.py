@@ -13,16 +13,16 @@ from shoal.errors import Problem, did_you_mean
 from shoal.judging.measures import MEASURES
 from shoal.judging.models import GroupModel
 from shoal.methods import METHODS
-from shoal.policy.adversaries import adversary_problems, unstopped
+from shoal.policy.adversaries import adversary_problems, check_stopped
 from shoal.policy.column_checks import column_problems, without_safe_harbor
 from shoal.policy.draft import SECTIONS, Draft
-from shoal.policy.method_options import NamedMethod, not_uniform, steering_problems
+from shoal.policy.method_options import NamedMethod, check_steering, not_uniform
 from shoal.policy.perturb import perturb_problems
 from shoal.policy.privacy_checks import privacy_problems
-from shoal.policy.problems import dotted, explained
+from shoal.policy.problems import explain_errors, format_path
 from shoal.policy.purposes import purpose_problems
 from shoal.policy.sections import Column, Utility
-from shoal.support.wording import role_of, shown
+from shoal.support.wording import format_value, role_of
 
 
 def problems_of(raw: Mapping[str, Any], base: Path) -> list[Problem]:
@@ -32,24 +32,30 @@ def problems_of(raw: Mapping[str, Any], base: Path) -> list[Problem]:
     known = ("data", "columns", *(name for name in SECTIONS if name != "data"))
     for name, section in raw.items():
         if name not in known:
-            found.append(Problem(dotted(name), "is not a section of a policy", did_you_mean(name, known)))
+            found.append(
+                Problem(format_path(name), "is not a section of a policy", did_you_mean(name, known))
+            )
         elif name == "columns":
             found += _check_columns(section, draft)
         else:
-            setattr(draft, name, _validated(SECTIONS[name], section, found, name))
+            setattr(draft, name, _validate(SECTIONS[name], section, found, name))
     return found + _cross(draft)
 
 
 def _check_columns(section: Any, draft: Draft) -> list[Problem]:
     if not isinstance(section, Mapping):
         draft.broken_columns = True
-        return [Problem("columns", f"must be a table, not {shown(section)}", "one [columns.NAME] per column")]
+        return [
+            Problem(
+                "columns", f"must be a table, not {format_value(section)}", "one [columns.NAME] per column"
+            )
+        ]
     found: list[Problem] = []
     for name, entry in section.items():
         if not isinstance(name, str):
-            found.append(Problem("columns", f"column names must be text, not {shown(name)}"))
+            found.append(Problem("columns", f"column names must be text, not {format_value(name)}"))
             continue
-        column = _validated(Column, entry, found, "columns", name)
+        column = _validate(Column, entry, found, "columns", name)
         if column is not None:
             draft.columns[name] = column
         else:
@@ -57,11 +63,11 @@ def _check_columns(section: Any, draft: Draft) -> list[Problem]:
     return found
 
 
-def _validated(model: type[Any], value: Any, found: list[Problem], *path: str) -> Any:
+def _validate(model: type[Any], value: Any, found: list[Problem], *path: str) -> Any:
     try:
         return model.model_validate(value)
     except ValidationError as error:
-        found += explained(error, model, *path)
+        found += explain_errors(error, model, *path)
         return None
 
 
@@ -81,7 +87,7 @@ def _cross(draft: Draft) -> list[Problem]:
         found += privacy_problems(privacy, draft)
         found += adversary_problems(privacy)
         if method is not None and privacy.adversary and method.choice.name in METHODS:
-            found += unstopped(privacy, method.method)
+            found += check_stopped(privacy, method.method)
     found += perturb_problems(draft.columns, privacy, draft.method)
     if utility is not None and not draft.broken_columns:
         others = draft.data is not None and draft.data.other_columns == "plain"
@@ -89,11 +95,11 @@ def _cross(draft: Draft) -> list[Problem]:
     if method is not None:
         found += method.problems
         if utility is not None:
-            found += steering_problems(method, utility.measure)
+            found += check_steering(method, utility.measure)
             found += not_uniform(method, utility, privacy)
     told = any(problem.path == "utility.measure" for problem in found)
     if utility is not None and not draft.broken_columns and not told:
-        found += _unknown_measure(utility.measure, draft)
+        found += _check_measure(utility.measure, draft)
     return found
 
 
@@ -108,12 +114,12 @@ def _check_roles(draft: Draft) -> list[Problem]:
         found.append(Problem("columns", "all weights are 0", "give a quasi-identifier a weight above 0"))
     for name in weights[1:]:
         message = f"is a second column of survey weights, next to {weights[0]}"
-        found.append(Problem(dotted("columns", name), message, "make one of them plain"))
+        found.append(Problem(format_path("columns", name), message, "make one of them plain"))
     return found
 
 
-def _unknown_measure(measure: str, draft: Draft) -> list[Problem]:
-    """Return a problem if releases are to be ranked by a measure that nothing in the policy tells."""
+def _check_measure(measure: str, draft: Draft) -> list[Problem]:
+    """Return a problem if releases are ranked by a measure that needs settings which the policy lacks."""
     if measure == Utility().measure:
         return []
     kind = MEASURES[measure]
@@ -133,8 +139,8 @@ def _check_people(draft: Draft, *, judged: bool) -> list[Problem]:
     for name, column in draft.columns.items():
         if column.publish is not None and column.role == IDENTIFIER:
             message = f"pseudonyms would tie rows together, {whose}: guarantees would not hold"
-            found.append(Problem(dotted("columns", name, "publish"), message, "leave it out"))
-    if draft.population is not None and draft.population.listed:
+            found.append(Problem(format_path("columns", name, "publish"), message, "leave it out"))
+    if draft.population is not None and draft.population.has_table:
         hint = "leave out the population, or the role person; its size alone is possible"
         found.append(Problem("population", f"counts its rows as people, {whose}", hint))
     models = draft.privacy.models(draft.names(SENSITIVE)) if judged and draft.privacy is not None else ()
@@ -165,11 +171,11 @@ def _check_followed(draft: Draft) -> list[Problem]:
     if groups:
         message = "groups of people are counted only where rows cannot be followed"
         hint = f"leave it out, or leave out publish of {shown[0]}"
-        found.append(Problem(dotted("columns", groups[0], "group"), message, hint))
+        found.append(Problem(format_path("columns", groups[0], "group"), message, hint))
     elif len(people) > 1:
         message = f"needs one column that names a person, but {' and '.join(people)} do so together"
         hint = "join them into one column, or leave it out"
-        found.append(Problem(dotted("columns", shown[0], "publish"), message, hint))
+        found.append(Problem(format_path("columns", shown[0], "publish"), message, hint))
     if draft.utility is not None and draft.utility.levels is not None:
         message = (
             "rows of people are generalized place by place if they can be followed, each with its own labels"
@@ -186,4 +192,4 @@ def _check_population(draft: Draft) -> list[Problem]:
     if column is not None and column in draft.columns:
         message = f"'{column}' says who is in the table, so it cannot be {draft.columns[column].role}"
         return [Problem("population.column", message, f"take it out of [columns.{column}]")]
-    return draft.missing_file("population.file", draft.population.file)
+    return draft.check_file("population.file", draft.population.file)

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from shoal.coding.column_plan import bound_names
-from shoal.coding.hierarchy.kinds import parsed
+from shoal.coding.hierarchy.kinds import parse_hierarchy
 from shoal.errors import Problem
 from shoal.policy.hierarchies import file_problem
-from shoal.policy.problems import dotted
+from shoal.policy.problems import format_path
 from shoal.policy.sections import Column
 
 WANTS = {
@@ -35,12 +35,12 @@ def column_problems(name: str, column: Column, base: Path) -> list[Problem]:
             found.append((key, f"goes with {whom}, but the column is {column.role}", hint))
         else:
             found += _contradictions(key, name, column, base)
-    return [Problem(dotted("columns", name, key), message, hint) for key, message, hint in found]
+    return [Problem(format_path("columns", name, key), message, hint) for key, message, hint in found]
 
 
 def _contradictions(key: str, name: str, column: Column, base: Path) -> Iterator[tuple[str, str, str]]:
     """Yield what does not go together with a setting of a column that has the right role: where, what, and a hint."""
-    kind = parsed(column.hierarchy)
+    kind = parse_hierarchy(column.hierarchy)
     if key == "show" and not kind.has_bounds:
         message = f"labels of the hierarchy kind '{kind.name}' have no bounds"
         yield key, message, "leave it out, or use widths, cuts or dates"
@@ -72,7 +72,9 @@ def without_safe_harbor(columns: Mapping[str, Column]) -> list[Problem]:
     message = "is missing, and the rule is about every column"
     return [
         Problem(
-            dotted("columns", name, "safe_harbor"), message, 'say what it is, such as safe_harbor = "other"'
+            format_path("columns", name, "safe_harbor"),
+            message,
+            'say what it is, such as safe_harbor = "other"',
         )
         for name, column in columns.items()
         if column.safe_harbor is None and not (column.role.removed and column.publish is None)
@@ -84,7 +86,7 @@ def collisions(columns: Mapping[str, Column], names: Sequence[str]) -> list[Prob
     added = {name: bound_names(name) for name, column in columns.items() if column.show is not None}
     return [
         Problem(
-            dotted("columns", name, "show"),
+            format_path("columns", name, "show"),
             f"would add a column '{one}', but the table has one already",
             "rename that column, or leave `show` out",
         )

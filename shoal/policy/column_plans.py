@@ -9,9 +9,9 @@ from shoal.coding.column_plan import ColumnPlan
 from shoal.coding.roles import DROP, IDENTIFIER, PLAIN
 from shoal.errors import PolicyError, Problem, did_you_mean
 from shoal.policy.column_checks import collisions
-from shoal.policy.hierarchies import planned
-from shoal.policy.problems import dotted
-from shoal.support.wording import setting
+from shoal.policy.hierarchies import plan_hierarchy
+from shoal.policy.problems import format_path
+from shoal.support.wording import format_setting
 
 if TYPE_CHECKING:
     from shoal.policy.policy import Policy
@@ -22,11 +22,11 @@ LISTED = 12
 
 def plan_columns(policy: Policy, names: Sequence[str]) -> tuple[ColumnPlan, ...]:
     """Return what to do with the columns of a table; raise PolicyError if the table does not fit the policy."""
-    problems = _lacking(policy, names, [name for name in policy.columns if name not in names], "table")
+    problems = _check_missing(policy, names, [name for name in policy.columns if name not in names], "table")
     problems += collisions(policy.columns, names)
     problems += [
         Problem(
-            dotted("columns", name, "order"),
+            format_path("columns", name, "order"),
             f"the table has no column '{own.order}'",
             did_you_mean(own.order, names),
         )
@@ -37,7 +37,9 @@ def plan_columns(policy: Policy, names: Sequence[str]) -> tuple[ColumnPlan, ...]
     if other and policy.data.other_columns == "refuse":
         more = f" and {len(other) - LISTED} more" if len(other) > LISTED else ""
         listed = ", ".join(other[:LISTED]) + more
-        hint = f'give each a role, or decide for all: {setting("data.other_columns", "drop")}, or "plain"'
+        hint = (
+            f'give each a role, or decide for all: {format_setting("data.other_columns", "drop")}, or "plain"'
+        )
         problems.append(Problem("columns", f"the table has columns without a role: {listed}", hint))
     if problems:
         raise PolicyError(problems)
@@ -47,22 +49,22 @@ def plan_columns(policy: Policy, names: Sequence[str]) -> tuple[ColumnPlan, ...]
 
 def plan_release(policy: Policy, names: Sequence[str]) -> tuple[ColumnPlan, ...]:
     """Return what the columns of a release are: it need not have those that are removed, and others are plain."""
-    wanted = [name for name, own in policy.columns.items() if own.role.coded]
-    problems = _lacking(policy, names, [name for name in wanted if name not in names], "release")
+    wanted = [name for name, own in policy.columns.items() if own.role.has_codes]
+    problems = _check_missing(policy, names, [name for name in wanted if name not in names], "release")
     if problems:
         raise PolicyError(problems)
     return tuple(_plan(policy, name, plain=True) for name in names)
 
 
-def _lacking(policy: Policy, names: Sequence[str], lacking: Sequence[str], what: str) -> list[Problem]:
+def _check_missing(policy: Policy, names: Sequence[str], lacking: Sequence[str], what: str) -> list[Problem]:
     """Return the columns that a table or a release lacks; raise PolicyError if it has none of the policy's."""
     missing = f"the {what} has no such column"
     if len(lacking) > 1 and not set(policy.columns) & set(names):
         # Without a header line, the names would be the first row: somebody's.
-        hint = f"if the file has no header line, {setting('data.header', False)}"
+        hint = f"if the file has no header line, {format_setting('data.header', False)}"
         message = f"{missing}s: {', '.join(lacking[:LISTED])}; it has none of the policy's columns"
         raise PolicyError([Problem("columns", message, hint)])
-    return [Problem(dotted("columns", name), missing, did_you_mean(name, names)) for name in lacking]
+    return [Problem(format_path("columns", name), missing, did_you_mean(name, names)) for name in lacking]
 
 
 def _member(policy: Policy) -> str | None:
@@ -78,7 +80,7 @@ def _plan(policy: Policy, name: str, *, plain: bool) -> ColumnPlan:
     return ColumnPlan(
         name,
         column.role,
-        planned(column.hierarchy, policy.base),
+        plan_hierarchy(column.hierarchy, policy.base),
         column.weight,
         column.limit,
         column.publish,

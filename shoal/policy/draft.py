@@ -43,7 +43,7 @@ class Draft:
         """Return the columns of a role."""
         return [name for name, column in self.columns.items() if column.role == role]
 
-    def missing_file(self, path: str, place: str | None) -> list[Problem]:
+    def check_file(self, path: str, place: str | None) -> list[Problem]:
         """Return a problem if there is no file at a place, unless it is in a database."""
         if place is None or scheme_of(place) or (self.base / place).is_file():
             return []

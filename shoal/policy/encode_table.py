@@ -15,7 +15,7 @@ from shoal.errors import PolicyError, Problem
 from shoal.io import Frame
 from shoal.policy.policy import Policy
 from shoal.policy.purposes import with_purpose
-from shoal.policy.sources import located
+from shoal.policy.sources import locate_source
 
 
 def encode_with_population(frame: Frame, policy: Policy, given: Any = None) -> CodedTable:
@@ -25,10 +25,10 @@ def encode_with_population(frame: Frame, policy: Policy, given: Any = None) -> C
     With a membership column the file holds the population, and the table has the rows whose column is true.
     Hierarchies are built from the values of both, so that a release can show a value that nobody in the table has.
     """
-    return with_purpose(_encoded(frame, policy, given), policy)
+    return with_purpose(_encode(frame, policy, given), policy)
 
 
-def _encoded(frame: Frame, policy: Policy, given: Any) -> CodedTable:
+def _encode(frame: Frame, policy: Policy, given: Any) -> CodedTable:
     plans = policy.plans(frame.columns)
     wanted = policy.population
     if given is None and wanted is None:
@@ -38,7 +38,7 @@ def _encoded(frame: Frame, policy: Policy, given: Any) -> CodedTable:
             raise PolicyError(
                 [Problem(f"privacy.{key}", "needs to know the population", told) for key in needing]
             )
-    if given is None and (wanted is None or not wanted.listed):
+    if given is None and (wanted is None or not wanted.has_table):
         if policy.privacy.presence is not None:
             problem = "needs to know the population" if wanted is None else "needs a table of the population"
             raise PolicyError([Problem("privacy.presence", problem, how_to_name())])
@@ -55,5 +55,5 @@ def _encoded(frame: Frame, policy: Policy, given: Any) -> CodedTable:
         return encode_both(frame.data.filter(pl.Series(member)), frame.data, plans)
     source = given
     if source is None and wanted is not None and wanted.file is not None:
-        source = located(wanted.file, wanted, policy.base)
+        source = locate_source(wanted.file, wanted, policy.base)
     return encode_both(frame.data, io.read(source, policy.read_options()).data, plans)

@@ -14,8 +14,8 @@ from typing import Any
 from shoal.errors import DataError, Problem
 from shoal.io.databases.database_table import database_at
 from shoal.io.formats import REMOTE, scheme_of
-from shoal.policy.problems import dotted
-from shoal.support.wording import either, shown
+from shoal.policy.problems import format_path
+from shoal.support.wording import either, format_value
 
 _STRICTER = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
 """Values of sslmode, from the weakest to the strictest."""
@@ -66,7 +66,7 @@ def places_in(tables: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
         *((("columns", name), column, "hierarchy") for name, column in named.items()),
     ):
         if isinstance(part, Mapping) and key in part:
-            yield dotted(*path, key), part, key
+            yield format_path(*path, key), part, key
     earlier = privacy.get("earlier") if isinstance(privacy, Mapping) else None
     for number, one in enumerate(earlier if isinstance(earlier, list) else [earlier]):
         where = f"privacy.earlier[{number}]"
@@ -130,13 +130,13 @@ def _about_option(name: str, value: str) -> str:
 def _about_spark(engine: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     master, settings = engine.get("master"), engine.get("settings")
     if isinstance(master, str) and not _MASTER.fullmatch(master):
-        yield "engine.master", f"is {shown(master)}: a policy file names only local[N]"
+        yield "engine.master", f"is {format_value(master)}: a policy file names only local[N]"
     for name, value in settings.items() if isinstance(settings, Mapping) else ():
-        path = dotted("engine", "settings", str(name))
+        path = format_path("engine", "settings", str(name))
         if not _SETTING.fullmatch(str(name)):
             yield path, "may run code or lead to another machine, so a policy file must not set it"
         elif not _VALUE.fullmatch(str(value)):
-            yield path, f"is {shown(value)}, and not a number, a size, true or false"
+            yield path, f"is {format_value(value)}, and not a number, a size, true or false"
 
 
 def _hint(path: str) -> str:

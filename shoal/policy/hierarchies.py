@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import ValidationError
 from pydantic_core import CoreSchema, InitErrorDetails, core_schema
 
-from shoal.coding.hierarchy.kinds import KINDS, Kind, Misspelled, TableKind, parsed
+from shoal.coding.hierarchy.kinds import KINDS, Kind, Misspelled, TableKind, parse_hierarchy
 from shoal.coding.hierarchy.kinds.file import File
 from shoal.coding.hierarchy.kinds.kind import WordKind
 from shoal.errors import did_you_mean
@@ -24,20 +24,20 @@ class _Spelling:
 
     def __get_pydantic_core_schema__(self, _source: Any, _handler: Any) -> CoreSchema:
         return core_schema.no_info_plain_validator_function(
-            _checked, serialization=core_schema.plain_serializer_function_ser_schema(_written)
+            _check_hierarchy, serialization=core_schema.plain_serializer_function_ser_schema(_written)
         )
 
     def __get_pydantic_json_schema__(self, _schema: Any, _handler: Any) -> dict[str, Any]:
-        return {"anyOf": [_described(kind) for kind in KINDS.values()]}
+        return {"anyOf": [_describe_kind(kind) for kind in KINDS.values()]}
 
 
 HierarchySpec = Annotated[str | TableKind, _Spelling()]
 """A word or the name of a file as text; a table as an object of its kind."""
 
 
-def _checked(value: Any) -> str | TableKind:
+def _check_hierarchy(value: Any) -> str | TableKind:
     try:
-        kind = parsed(value)
+        kind = parse_hierarchy(value)
     except Misspelled as error:
         raise ValidationError.from_exception_data(
             "hierarchy",
@@ -53,7 +53,7 @@ def _written(value: Any) -> Any:
     return value.settings() if isinstance(value, TableKind) else value
 
 
-def _described(kind: type[Kind]) -> dict[str, Any]:
+def _describe_kind(kind: type[Kind]) -> dict[str, Any]:
     from shoal.policy.field_docs import field_notes
 
     schema = kind.schema()
@@ -63,7 +63,7 @@ def _described(kind: type[Kind]) -> dict[str, Any]:
     return schema
 
 
-def planned(spec: str | TableKind | None, base: Path) -> Spec:
+def plan_hierarchy(spec: str | TableKind | None, base: Path) -> Spec:
     """Return the hierarchy for the column's plan: tables as written, files with their paths."""
     if isinstance(spec, TableKind):
         return spec.settings()
@@ -84,5 +84,5 @@ def file_problem(spec: str | TableKind | None, base: Path) -> tuple[str, str] | 
 
 
 def _file(spec: str | TableKind | None, base: Path) -> Path | None:
-    kind = parsed(spec)
+    kind = parse_hierarchy(spec)
     return base / kind.path if isinstance(kind, File) else None

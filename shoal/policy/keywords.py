@@ -9,7 +9,7 @@ from typing import Any
 from shoal.coding.roles import PERSON, ROLES
 from shoal.errors import Problem, did_you_mean
 from shoal.policy.privacy import Privacy
-from shoal.policy.problems import dotted
+from shoal.policy.problems import format_path
 from shoal.policy.python_values import python_values
 
 SETTINGS = {
@@ -66,7 +66,7 @@ def _columns(given: Mapping[str, Any]) -> tuple[dict[str, dict[str, Any]], list[
             if former != role:
                 problems.append(_two_roles(name, former, role))
     for kind, names in python_values(given["groups"] or {}).items():
-        for name in _names(names, dotted("groups", kind), problems):
+        for name in _names(names, format_path("groups", kind), problems):
             if name in columns:
                 problems.append(_two_roles(name, columns[name].get("group", columns[name]["role"]), kind))
             columns.setdefault(name, {"role": PERSON.name, "group": kind})
@@ -74,7 +74,7 @@ def _columns(given: Mapping[str, Any]) -> tuple[dict[str, dict[str, Any]], list[
 
 
 def _two_roles(name: str, former: str, role: str) -> Problem:
-    return Problem(dotted("columns", name), f"has two roles, {former} and {role}", "keep one of them")
+    return Problem(format_path("columns", name), f"has two roles, {former} and {role}", "keep one of them")
 
 
 def _give_settings(columns: dict[str, dict[str, Any]], given: Mapping[str, Any]) -> list[Problem]:
@@ -85,7 +85,9 @@ def _give_settings(columns: dict[str, dict[str, Any]], given: Mapping[str, Any])
             if name in columns:
                 columns[name] |= {key: value} if key else value
             else:
-                problems.append(Problem(dotted(keyword, name), "has no role", did_you_mean(name, columns)))
+                problems.append(
+                    Problem(format_path(keyword, name), "has no role", did_you_mean(name, columns))
+                )
     return problems
 
 

@@ -11,10 +11,10 @@ from typing import Any, cast, get_type_hints
 from pydantic import TypeAdapter, ValidationError
 
 from shoal.errors import PolicyError, Problem, did_you_mean
-from shoal.judging.measures import MEASURES, steering
+from shoal.judging.measures import MEASURES, measures_that_steer
 from shoal.methods import METHODS, Method
 from shoal.policy.privacy import Privacy
-from shoal.policy.problems import dotted, explained
+from shoal.policy.problems import explain_errors, format_path
 from shoal.policy.sections import MethodChoice, Utility
 
 AUTO = "auto"
@@ -40,13 +40,13 @@ class NamedMethod:
         self.choice = choice
 
     @property
-    def known(self) -> bool:
+    def is_registered(self) -> bool:
         """Whether there is a method of this name."""
         return self.choice.name in METHODS or self.choice.name == AUTO
 
     @cached_property
     def _built(self) -> tuple[Method | None, list[Problem]]:
-        if self.known:
+        if self.is_registered:
             return _build(method_kind(self.choice.name), self.choice)
         hint = did_you_mean(self.choice.name, [*METHODS, AUTO])
         return None, [Problem("method.name", f"there is no method '{self.choice.name}'", hint)]
@@ -59,7 +59,7 @@ class NamedMethod:
     @property
     def problems(self) -> list[Problem]:
         """What is wrong with the name and the options. A method without options is not imported for it."""
-        return self._built[1] if self.choice.options() or not self.known else []
+        return self._built[1] if self.choice.options() or not self.is_registered else []
 
     def build(self) -> Method:
         """Return the method with its options, or raise PolicyError."""
@@ -69,16 +69,16 @@ class NamedMethod:
         return method
 
 
-def steering_problems(named: NamedMethod, measure: str) -> list[Problem]:
+def check_steering(named: NamedMethod, measure: str) -> list[Problem]:
     """Return a problem if a measure cannot steer a method, with the measures that can. Methods that optimize nothing
     accept the default measure, so they are not imported for this check.
     """
     if measure == Utility().measure:
         return []
     method = named.method
-    if method is None or MEASURES[measure].steers in method.steered_by:
+    if method is None or MEASURES[measure].steers in method.kinds_that_steer:
         return []
-    can = steering(method.steered_by)
+    can = measures_that_steer(method.kinds_that_steer)
     message = f"'{measure}' cannot steer {named.choice.name}"
     if not can:
         message += ", which optimizes no measure with these options"
@@ -122,7 +122,7 @@ def _build(method: Any, choice: MethodChoice) -> tuple[Method | None, list[Probl
     found: list[Problem] = []
     checked: dict[str, Any] = {}
     for name, value in choice.options().items():
-        path = dotted("method", name)
+        path = format_path("method", name)
         if name not in types:
             hint = did_you_mean(name, types) or "it has none"
             found.append(Problem(path, f"is not an option of {choice.name}", hint))
@@ -130,11 +130,11 @@ def _build(method: Any, choice: MethodChoice) -> tuple[Method | None, list[Probl
         try:
             checked[name] = _option(types[name], value)
         except ValidationError as error:
-            found += explained(error, None, "method", name)
+            found += explain_errors(error, None, "method", name)
     for entry in fields(method):
         needed = entry.init and entry.default is MISSING and entry.default_factory is MISSING
         if needed and entry.name not in choice.options():
-            found.append(Problem(dotted("method", entry.name), f"is missing; {choice.name} needs it"))
+            found.append(Problem(format_path("method", entry.name), f"is missing; {choice.name} needs it"))
     if found:
         return None, found
     try:

@@ -12,10 +12,10 @@ from pydantic import ValidationError
 from shoal.errors import ARGUMENTS, PolicyError, Problem, did_you_mean
 from shoal.policy.draft import SECTIONS
 from shoal.policy.privacy import KINDS
-from shoal.policy.problems import dotted, explained
+from shoal.policy.problems import explain_errors, format_path
 from shoal.policy.sections import Column, Data
 from shoal.policy.toml import load_toml
-from shoal.support.wording import shown
+from shoal.support.wording import format_value
 
 if TYPE_CHECKING:
     from shoal.io import ReadOptions
@@ -25,7 +25,7 @@ SETTINGS = "the settings"
 """Where problems with ``path=value`` are."""
 
 
-def changed(raw: Mapping[str, Any], settings: Iterable[str]) -> tuple[dict[str, Any], list[Problem]]:
+def apply_settings(raw: Mapping[str, Any], settings: Iterable[str]) -> tuple[dict[str, Any], list[Problem]]:
     """Return the tables of a policy with ``path=value`` settings applied, in their order.
 
     Settings with an unknown path or an invalid value are left out and returned as problems, and so are two settings
@@ -40,7 +40,7 @@ def changed(raw: Mapping[str, Any], settings: Iterable[str]) -> tuple[dict[str, 
             problems.append(Problem(setting, "is not a setting", "write PATH=VALUE, as in privacy.k=10"))
             continue
         path = _keys(path_text.strip())
-        problem = _misplaced(path, out) or _unreadable(path, value_text.strip())
+        problem = _check_path(path, out) or _unreadable(path, value_text.strip())
         if problem is not None:
             problems.append(problem)
             continue
@@ -53,9 +53,9 @@ def changed(raw: Mapping[str, Any], settings: Iterable[str]) -> tuple[dict[str, 
         found: Any = out
         for name in path:
             found = _table(found).get(name)
-        if not _kept(value, found, path):
-            message = f"is set to {shown(value)} and to {shown(found)}"
-            problems.append(Problem(dotted(*path), message, "give one of them"))
+        if not _is_kept(value, found, path):
+            message = f"is set to {format_value(value)} and to {format_value(found)}"
+            problems.append(Problem(format_path(*path), message, "give one of them"))
     return out, problems
 
 
@@ -72,17 +72,17 @@ def long_form(raw: Mapping[str, Any]) -> dict[str, Any]:
     return out
 
 
-def _kept(value: Any, found: Any, path: Sequence[str]) -> bool:
-    """Whether a value that was set is still there after the later settings, which may have added to its table."""
+def _is_kept(value: Any, found: Any, path: Sequence[str]) -> bool:
+    """Return whether later settings kept a value; they may have added keys to its table."""
     if not isinstance(found, dict):
         return bool(value == found)
     own = _table(value, path)
-    return bool(own) and all(name in found and _kept(one, found[name], ()) for name, one in own.items())
+    return bool(own) and all(name in found and _is_kept(one, found[name], ()) for name, one in own.items())
 
 
-def reading_options(settings: Iterable[str]) -> ReadOptions:
+def parse_reading_options(settings: Iterable[str]) -> ReadOptions:
     """Return how to read a table that has no policy yet, from settings such as ``data.encoding=latin-1``."""
-    raw, problems = changed({"columns": {}}, settings)
+    raw, problems = apply_settings({"columns": {}}, settings)
     hint = "only data.* can be set here; change the rest in the policy afterwards"
     problems += [Problem(name, "is not about reading", hint) for name in raw if name != "data" and raw[name]]
     return read_as(raw.get("data", {}), problems, where=SETTINGS)
@@ -94,7 +94,7 @@ def read_as(raw: Mapping[str, Any], known: Iterable[Problem] = (), *, where: str
     try:
         data = Data.model_validate(raw)
     except ValidationError as error:
-        problems += explained(error, Data, "data")
+        problems += explain_errors(error, Data, "data")
     if problems:
         raise PolicyError(problems, where=where)
     return data.options()
@@ -126,24 +126,24 @@ def _unreadable(path: list[str], text: str) -> Problem | None:
         load_toml(f"value = {text}")
     except tomllib.TOMLDecodeError as error:
         if not text:
-            return Problem(dotted(*path), "has no value", "write PATH=VALUE, as in privacy.k=10")
+            return Problem(format_path(*path), "has no value", "write PATH=VALUE, as in privacy.k=10")
         if text[0] in "[{\"'":
             reason = str(error).partition(" (at")[0]
-            return Problem(dotted(*path), f"{text} is not a TOML value", reason[:1].lower() + reason[1:])
+            return Problem(format_path(*path), f"{text} is not a TOML value", reason[:1].lower() + reason[1:])
     return None
 
 
-def _misplaced(path: list[str], raw: dict[str, Any]) -> Problem | None:
-    """Return a problem if a path leads nowhere."""
+def _check_path(path: list[str], raw: dict[str, Any]) -> Problem | None:
+    """Return a problem if a path names no setting."""
     sections = ["columns", *SECTIONS]
-    where = dotted(*path)
+    where = format_path(*path)
     columns = raw.get("columns", {})
     columns = columns if isinstance(columns, Mapping) else {}
     if path[0] not in sections:
         return Problem(where, f"there is no section '{path[0]}'", did_you_mean(path[0], sections))
     if len(path) == 1:
         known = list(SECTIONS[path[0]].model_fields) if path[0] in SECTIONS else list(columns)
-        example = dotted(path[0], known[0]) if known else path[0]
+        example = format_path(path[0], known[0]) if known else path[0]
         return (
             None
             if path[0] == "method"

@@ -9,10 +9,10 @@ from pydantic import PlainValidator, WithJsonSchema
 
 from shoal.errors import Problem, did_you_mean
 from shoal.methods import METHODS
-from shoal.policy.problems import dotted
+from shoal.policy.problems import format_path
 from shoal.policy.section import wrong
 from shoal.release.perturbing import PERTURBATIONS, Perturbation
-from shoal.support.wording import shown
+from shoal.support.wording import format_value
 
 if TYPE_CHECKING:
     from shoal.policy.privacy import Privacy
@@ -31,7 +31,7 @@ def _perturb(value: object) -> object:
             raise wrong(f"{name} {error}") from None
         return dict(value)
     usual = " or ".join(f"{{ {name} = {kind.example} }}" for name, kind in PERTURBATIONS.items())
-    raise wrong(f"must name one perturbation, not {shown(value)}", f"write {usual}")
+    raise wrong(f"must name one perturbation, not {format_value(value)}", f"write {usual}")
 
 
 Perturb = Annotated[
@@ -68,7 +68,7 @@ def perturb_problems(
     for name, column in columns.items():
         if column.perturb is None:
             continue
-        path, way = dotted("columns", name, "perturb"), perturbation(column.perturb)
+        path, way = format_path("columns", name, "perturb"), perturbation(column.perturb)
         if column.role.removed or column.role.unperturbed:
             why = column.role.unperturbed or "nothing of its values is published"
             message = (

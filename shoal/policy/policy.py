@@ -32,7 +32,7 @@ from shoal.policy.field_docs import describe_fields
 from shoal.policy.file_limits import problems_in_file
 from shoal.policy.keywords import tables_of
 from shoal.policy.method_options import NamedMethod
-from shoal.policy.overrides import SETTINGS, changed, long_form
+from shoal.policy.overrides import SETTINGS, apply_settings, long_form
 from shoal.policy.perturb import perturbation
 from shoal.policy.privacy import Privacy
 from shoal.policy.privacy_checks import without_order
@@ -90,7 +90,9 @@ class Policy(BaseModel):
 
     @model_validator(mode="wrap")
     @classmethod
-    def _checked(cls, raw: Any, handler: ModelWrapValidatorHandler[Policy], info: ValidationInfo) -> Policy:
+    def _check_whole(
+        cls, raw: Any, handler: ModelWrapValidatorHandler[Policy], info: ValidationInfo
+    ) -> Policy:
         if isinstance(raw, Policy):
             return raw
         if not isinstance(raw, Mapping):
@@ -125,8 +127,8 @@ class Policy(BaseModel):
         to its folder.
         """
         place = Path(path)
-        raw = toml.parsed(toml.text_of(place), place.name)
-        found = cls._changed(raw, settings, place.parent, in_file=True)
+        raw = toml.parse_toml(toml.text_of(place), place.name)
+        found = cls._with_settings(raw, settings, place.parent, in_file=True)
         found._file = place
         return found
 
@@ -145,7 +147,7 @@ class Policy(BaseModel):
     @classmethod
     def from_toml(cls, text: str, base: str | os.PathLike[str] = ".", *, name: str = "policy") -> Policy:
         """Make a policy from TOML text; files in it are relative to `base`."""
-        return cls.from_dict(toml.parsed(text, name), base)
+        return cls.from_dict(toml.parse_toml(text, name), base)
 
     @classmethod
     def from_dict(cls, raw: Mapping[str, Any], base: str | os.PathLike[str] = ".") -> Policy:
@@ -203,10 +205,10 @@ class Policy(BaseModel):
         given = locals()
         keywords = {one.name: given[one.name] for one in own if one.kind is one.KEYWORD_ONLY}
         raw, problems = tables_of(keywords, requirements)
-        return cls._made_despite(raw, problems, base)
+        return cls._build_despite(raw, problems, base)
 
     @classmethod
-    def _changed(
+    def _with_settings(
         cls,
         raw: Mapping[str, Any],
         settings: Iterable[str],
@@ -217,17 +219,17 @@ class Policy(BaseModel):
         """Make a policy from plain tables with settings; only the result is checked. What it keeps of tables that are
         `in_file` is limited; what the settings say is not."""
         settings = list(settings)
-        tables, problems = changed(raw, settings) if settings else (raw, [])
+        tables, problems = apply_settings(raw, settings) if settings else (raw, [])
         if in_file:
-            own = problems_in_file(changed({}, settings)[0])
+            own = problems_in_file(apply_settings({}, settings)[0])
             foreign = [one for one in problems_in_file(tables) if one not in own]
             if foreign:
-                return cls._made_despite(tables, [*problems, *foreign], base)
+                return cls._build_despite(tables, [*problems, *foreign], base)
         all_ = f"{POLICY} with {SETTINGS}" if settings else POLICY
-        return cls._made_despite(tables, problems, base, own=SETTINGS, all_=all_)
+        return cls._build_despite(tables, problems, base, own=SETTINGS, all_=all_)
 
     @classmethod
-    def _made_despite(
+    def _build_despite(
         cls,
         raw: Mapping[str, Any],
         problems: list[Problem],
@@ -250,7 +252,7 @@ class Policy(BaseModel):
 
         Values are TOML; a bare word is text. A new method name drops the options of the former method.
         """
-        return self._changed(self.to_dict(), settings, self._base)
+        return self._with_settings(self.to_dict(), settings, self._base)
 
     def with_method(self, name: str, **options: Any) -> Policy:
         """Return the policy with another method; options of the former one are dropped."""
@@ -323,10 +325,10 @@ class Policy(BaseModel):
     @property
     def earlier(self) -> list[dict[str, Any]]:
         """The earlier releases that `[privacy]` names, each with its original and record: paths, or addresses."""
-        from shoal.policy.sources import located
+        from shoal.policy.sources import locate_source
 
         return [
-            {name: located(text, InDatabase(), self._base) for name, text in one if text is not None}
+            {name: locate_source(text, InDatabase(), self._base) for name, text in one if text is not None}
             for one in self.privacy.earlier or ()
         ]
 
@@ -336,8 +338,8 @@ class Policy(BaseModel):
         return tuple(name for name, column in self.columns.items() if column.publish is not None)
 
     @property
-    def perturbed(self) -> dict[str, Perturbation]:
-        """The columns that show other values than their own, each with the way how."""
+    def perturbations(self) -> dict[str, Perturbation]:
+        """The perturbed columns, each with its perturbation."""
         asked = {name: column.perturb for name, column in self.columns.items()}
         return {name: perturbation(spec) for name, spec in asked.items() if spec is not None}
 

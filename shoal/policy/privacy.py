@@ -17,7 +17,7 @@ from shoal.policy.adversaries import AdversaryName, models_against
 from shoal.policy.problems import WORDS_OF_TAG
 from shoal.policy.section import Number, Part, Text, Whole, ratio, wrong
 from shoal.policy.toml import value as as_toml
-from shoal.support.wording import shown
+from shoal.support.wording import format_value
 
 
 def _kinds() -> dict[str, tuple[type[Model], ...]]:
@@ -65,7 +65,7 @@ class Rules(Part):
                 raise wrong(f"`{option}` goes with {' or '.join(words)}", f"for example {self.example}")
         for word, value in self.given.items() if self.options else ():
             try:
-                self.kinds[word].asked(value, word, **self.given_options(word))
+                self.kinds[word].from_policy(value, word, **self.given_options(word))
             except PolicyError as error:
                 raise wrong(error.problems[0].message, error.problems[0].hint) from None
         return self
@@ -111,18 +111,18 @@ class Asked:
     def models(self, sensitive: Sequence[str]) -> Iterator[Model]:
         """Yield the models: one, or one for each sensitive column concerned."""
         if not about_column(self.kind):
-            yield self.kind.asked(self.value, self.rule, **self.options)
+            yield self.kind.from_policy(self.value, self.rule, **self.options)
             return
         for index, name in enumerate(sensitive):
             if self.column in (None, name):
                 place = {"column": index, "column_name": name}
-                yield self.kind.asked(self.value, self.rule, **self.options, **place)
+                yield self.kind.from_policy(self.value, self.rule, **self.options, **place)
 
 
 # --- types of values --------------------------------------------------------------------------------------
 
 
-def _bounded(kind: type[Model], name: str) -> Any:
+def _type_with_bounds(kind: type[Model], name: str) -> Any:
     """Return the type of one bounded field in a policy."""
     own, limits = bounds(kind)[name]
     if own is Fraction:
@@ -132,12 +132,12 @@ def _bounded(kind: type[Model], name: str) -> Any:
 
 def _option_type(kind: type[Model], name: str) -> Any:
     """Return the type of an option in a policy: bounded, or one of a few words."""
-    return _bounded(kind, name) if name in bounds(kind) else get_type_hints(kind)[name]
+    return _type_with_bounds(kind, name) if name in bounds(kind) else get_type_hints(kind)[name]
 
 
 def _value_type(kind: type[Model], rule: str = "") -> Any:
     """Return the type of a value in a policy: a number, or a list of them where the model has several parameters."""
-    types = [_bounded(kind, name) for name in parameters(kind)]
+    types = [_type_with_bounds(kind, name) for name in parameters(kind)]
     if len(types) == 1:
         return types[0]
     return Annotated[tuple[tuple(types)], AfterValidator(partial(_buildable, kind, rule))]  # type: ignore[misc]
@@ -147,7 +147,7 @@ def _buildable(kind: type[Model], rule: str, value: Any) -> Any:
     """Let the model itself check its parameters against each other."""
     place = {"column": 0, "column_name": ""} if about_column(kind) else {}
     try:
-        kind.asked(value, rule, **place)
+        kind.from_policy(value, rule, **place)
     except PolicyError as error:
         raise wrong(error.problems[0].message, error.problems[0].hint) from None
     return value
@@ -176,17 +176,17 @@ def _rules(key: Key, kinds: Sequence[type[Model]]) -> Any:
     part.example = examples[0]
     part.options, part.kinds = options, words
 
-    def spelled_out(value: object) -> object:
+    def spell_out(value: object) -> object:
         if isinstance(value, Mapping | Part):
             return value
         if key.shorthand and isinstance(value, int | float) and not isinstance(value, bool):
             return {key.shorthand: value}
         hint = f"for example {', '.join(examples[:-1])} or {examples[-1]}" if key.shorthand == "" else ""
-        raise wrong(f"must be a table, not {shown(value)}", hint or f"for example {examples[0]}")
+        raise wrong(f"must be a table, not {format_value(value)}", hint or f"for example {examples[0]}")
 
     # Policies are pickled for other processes, and pickle finds a class by its name.
     globals()[part.__name__] = part
-    return Annotated[part, BeforeValidator(spelled_out)]
+    return Annotated[part, BeforeValidator(spell_out)]
 
 
 def _form(key: str, with_words: bool) -> Callable[[object], str]:
@@ -282,7 +282,7 @@ class _Privacy(Part):
         return self
 
     @property
-    def asked(self) -> dict[str, Any]:
+    def values_by_key(self) -> dict[str, Any]:
         """The requirements that are given, by key."""
         return {key: value for key, value in self if value is not None and key in KINDS}
 
@@ -290,7 +290,7 @@ class _Privacy(Part):
     def requirements(self) -> list[Asked]:
         """Every requirement that is given, one by one."""
         found: list[Asked] = []
-        for key, value in self.asked.items():
+        for key, value in self.values_by_key.items():
             kinds = KINDS[key]
             words = {rule: kind for kind in kinds for rule in kind.rules}
             for column, own in value.items() if isinstance(value, dict) else [(None, value)]:

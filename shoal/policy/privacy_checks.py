@@ -9,13 +9,13 @@ from shoal.coding.roles import SENSITIVE
 from shoal.errors import Problem, did_you_mean
 from shoal.policy.draft import Draft
 from shoal.policy.privacy import KINDS, SENSITIVE_KEYS, Privacy
-from shoal.policy.problems import dotted
-from shoal.support.wording import role_of, setting
+from shoal.policy.problems import format_path
+from shoal.support.wording import format_setting, role_of
 
 
 def privacy_problems(privacy: Privacy, draft: Draft) -> list[Problem]:
     """Return what is wrong with the requirements of a policy, given its columns."""
-    if not privacy.asked and privacy.adversary is None:
+    if not privacy.values_by_key and privacy.adversary is None:
         if any(column.safe_harbor is not None for column in draft.columns.values()):
             return []
         return [Problem("privacy", "asks for nothing", "k = 5 is a usual choice")]
@@ -29,7 +29,7 @@ def _of_earlier(privacy: Privacy, draft: Draft) -> Iterator[Problem]:
     """Yield what has no meaning together with earlier releases, and files that do not exist."""
     if privacy.earlier is None:
         if privacy.earlier_adversary is not None:
-            hint = f"name them: {setting('privacy.earlier', ['january.csv'])}"
+            hint = f"name them: {format_setting('privacy.earlier', ['january.csv'])}"
             yield Problem("privacy.earlier_adversary", "there are no earlier releases", hint)
         return
     for model in privacy.models(draft.names(SENSITIVE)):
@@ -40,13 +40,15 @@ def _of_earlier(privacy: Privacy, draft: Draft) -> Iterator[Problem]:
     for name, column in draft.columns.items():
         if column.role.counted and (column.group is not None or column.publish is not None):
             message = "only single people, whose rows cannot be followed, are recognised in earlier releases"
-            yield Problem(dotted("columns", name), message, "leave out `group` or `publish`, or `earlier`")
-    if draft.population is not None and draft.population.listed:
+            yield Problem(
+                format_path("columns", name), message, "leave out `group` or `publish`, or `earlier`"
+            )
+    if draft.population is not None and draft.population.has_table:
         message = "is not read together with earlier releases"
         yield Problem("population", message, "leave one of them out")
     for number, one in enumerate(privacy.earlier):
         for name, text in one:
-            yield from draft.missing_file(f"privacy.earlier[{number}].{name}", text)
+            yield from draft.check_file(f"privacy.earlier[{number}].{name}", text)
 
 
 def _of_lasting(privacy: Privacy, draft: Draft) -> Iterator[Problem]:
@@ -65,15 +67,15 @@ def _of_protected(privacy: Privacy, draft: Draft) -> Iterator[Problem]:
             continue
         if privacy.models(sensitive, {name: ("*",)}) == privacy.models(sensitive):
             message = "has no effect: no requirement is about protected nodes of this column"
-            hint = f"add for example {setting('privacy.p', 2)}"
-            yield Problem(dotted("columns", name, "protected"), message, hint)
+            hint = f"add for example {format_setting('privacy.p', 2)}"
+            yield Problem(format_path("columns", name, "protected"), message, hint)
 
 
 def _of_sensitive_keys(privacy: Privacy, draft: Draft) -> Iterator[Problem]:
     """Yield the requirements that are about sensitive columns, and name others or find none."""
     sensitive = draft.names(SENSITIVE)
     for key in SENSITIVE_KEYS:
-        value = privacy.asked.get(key)
+        value = privacy.values_by_key.get(key)
         if value is not None and not sensitive:
             yield Problem(f"privacy.{key}", "there is no sensitive column", _more_sensitive())
             continue
@@ -81,7 +83,7 @@ def _of_sensitive_keys(privacy: Privacy, draft: Draft) -> Iterator[Problem]:
             if name not in sensitive:
                 role = draft.columns[name].role if name in draft.columns else None
                 message = f"the column is {role}, not sensitive" if role else "is not a column of the policy"
-                yield Problem(dotted("privacy", key, name), message, did_you_mean(name, sensitive))
+                yield Problem(format_path("privacy", key, name), message, did_you_mean(name, sensitive))
 
 
 def _of_missing_hierarchies(privacy: Privacy, draft: Draft) -> Iterator[Problem]:
@@ -91,7 +93,7 @@ def _of_missing_hierarchies(privacy: Privacy, draft: Draft) -> Iterator[Problem]
             if asked.column in (None, name) and draft.columns[name].hierarchy in (None, "none"):
                 message = f"is missing, and {'.'.join(asked.path[1:])} needs it"
                 hint = "give the column a hierarchy, or choose another rule"
-                yield Problem(dotted("columns", name, "hierarchy"), message, hint)
+                yield Problem(format_path("columns", name, "hierarchy"), message, hint)
 
 
 def _more_sensitive() -> str:
@@ -113,5 +115,5 @@ def without_order(privacy: Privacy, sensitive: Sequence[Attribute]) -> list[Prob
                     rule for kind in KINDS[asked.kind.key.name] if not kind.needs_order for rule in kind.rules
                 ]
                 hint += f", or measure by {' or '.join(others)} instead of {asked.rule}" if others else ""
-                found.append(Problem(dotted(*asked.path), message, hint))
+                found.append(Problem(format_path(*asked.path), message, hint))
     return found

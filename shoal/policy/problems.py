@@ -8,7 +8,7 @@ from typing import Any, get_args
 from pydantic import BaseModel, ValidationError
 
 from shoal.errors import Problem, did_you_mean
-from shoal.support.wording import shown
+from shoal.support.wording import format_value
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+\Z")
 
@@ -39,7 +39,7 @@ WORDS_OF_TAG: dict[str, tuple[str, ...]] = {}
 """Tag that pydantic reports, such as ``<one l>`` -> the words accepted there; `privacy` fills it."""
 
 
-def dotted(*keys: str | int) -> str:
+def format_path(*keys: str | int) -> str:
     """Write a path as in TOML: keys with dots, spaces or quotes in quotes, positions in brackets."""
     text = ""
     for key in keys:
@@ -52,7 +52,9 @@ def dotted(*keys: str | int) -> str:
     return text
 
 
-def explained(error: ValidationError, model: type[BaseModel] | None, *before: str | int) -> list[Problem]:
+def explain_errors(
+    error: ValidationError, model: type[BaseModel] | None, *before: str | int
+) -> list[Problem]:
     """Return the problems behind a validation error of `model`, whose place in the policy is `before`."""
     problems = []
     details = error.errors()
@@ -63,7 +65,7 @@ def explained(error: ValidationError, model: type[BaseModel] | None, *before: st
             continue
         keys = [key for key in detail["loc"] if not _is_tag(key)]
         message, hint = _words(detail, model)
-        problems.append(Problem(dotted(*before, *keys) or "policy", message, hint))
+        problems.append(Problem(format_path(*before, *keys) or "policy", message, hint))
     # Pydantic reports a value that matches none of several types once per type; the first is enough.
     return list({problem.path: problem for problem in reversed(problems)}.values())[::-1]
 
@@ -72,7 +74,7 @@ def _is_tag(key: str | int) -> bool:
     return isinstance(key, str) and key.startswith("<") and key.endswith(">")
 
 
-def _known(model: type[BaseModel] | None, path: tuple[str | int, ...]) -> list[str]:
+def _keys_at(model: type[BaseModel] | None, path: tuple[str | int, ...]) -> list[str]:
     """Return what is allowed in place of the last key of a path."""
     known = list(model.model_fields) if model is not None else []
     for key in path[:-1]:
@@ -100,17 +102,17 @@ def _words(detail: Any, model: type[BaseModel] | None) -> tuple[str, str]:
     if kind == "shoal":
         return context["message"], context["hint"]
     if kind == "extra_forbidden":
-        return "is unknown here", did_you_mean(str(detail["loc"][-1]), _known(model, detail["loc"]))
+        return "is unknown here", did_you_mean(str(detail["loc"][-1]), _keys_at(model, detail["loc"]))
     if kind == "missing":
         return "is missing", _choices(model, detail["loc"][-1])
     if kind == "literal_error":
         known = re.findall(r"'([^']*)'", context["expected"])
-        return f"{shown(value)} is unknown", did_you_mean(str(value), known)
+        return f"{format_value(value)} is unknown", did_you_mean(str(value), known)
     if kind in _WANTED:
-        return f"must be {_WANTED[kind]}, not {shown(value)}", ""
+        return f"must be {_WANTED[kind]}, not {format_value(value)}", ""
     if kind in _BOUNDS:
         bound, words = _BOUNDS[kind]
-        return f"must be {words} {context[bound]:g}, not {shown(value)}", ""
+        return f"must be {words} {context[bound]:g}, not {format_value(value)}", ""
     if kind in ("too_short", "too_long"):
         wanted = context.get("min_length", context.get("max_length"))
         return f"must have {wanted} entries, not {context['actual_length']}", ""

@@ -15,12 +15,12 @@ from pydantic import BeforeValidator, Field, ValidationError, WithJsonSchema, mo
 
 from shoal.coding.roles import CODED, PLAIN, QUASI, SENSITIVE
 from shoal.errors import PolicyError, Problem, did_you_mean
-from shoal.policy.problems import dotted, explained
+from shoal.policy.problems import explain_errors, format_path
 from shoal.policy.section import Number, Part, Text, wrong
 from shoal.policy.toml import load_toml
 from shoal.support.arrays import BoolVector
 from shoal.support.machine.files import read_text
-from shoal.support.wording import shown
+from shoal.support.wording import format_value
 
 if TYPE_CHECKING:
     from shoal.coding import Attribute, CodedTable
@@ -43,7 +43,7 @@ def _formula(value: Any) -> Any:
     outcome, sign, rest = value.partition("~")
     names = [name.strip().strip("`").strip() for name in (outcome, *rest.split("+"))]
     if not sign or not all(names):
-        raise wrong(f"{shown(value)} is not a formula", 'for example "income ~ age + sex"')
+        raise wrong(f"{format_value(value)} is not a formula", 'for example "income ~ age + sex"')
     return {"outcome": names[0], "on": names[1:]}
 
 
@@ -109,9 +109,9 @@ class AskedQuery(Part):
         return self
 
     @property
-    def misspelled(self) -> list[str]:
+    def mistakes(self) -> list[str]:
         """What is wrong with its conditions, whatever the columns hold."""
-        checked = {name: _misspelled(value) for name, value in self.where.items()}
+        checked = {name: _find_mistake(value) for name, value in self.where.items()}
         return [f"{name}: {why}" for name, why in checked.items() if why]
 
     @property
@@ -120,24 +120,24 @@ class AskedQuery(Part):
         return [*self.where, *(name for name in (self.sum, self.mean) if name is not None)]
 
 
-def _misspelled(value: Any) -> str:
+def _find_mistake(value: Any) -> str:
     """Return what is wrong with a condition, whatever its column holds."""
     if isinstance(value, Mapping):
-        return _misspelled_range(value)
+        return _find_range_mistake(value)
     one_of = value if isinstance(value, list) else [value]
     if not one_of:
         return "the list has no values"
     if any(isinstance(one, list | dict) for one in one_of):
-        return f"must be a value, a list of values, or a range, not {shown(value)}"
+        return f"must be a value, a list of values, or a range, not {format_value(value)}"
     return ""
 
 
-def _misspelled_range(value: Mapping[str, Any]) -> str:
+def _find_range_mistake(value: Mapping[str, Any]) -> str:
     """Return what is wrong with the ends of a range."""
     ends = [value[end] for end in ("from", "to") if end in value]
     numbers = all(_is_number(end) for end in ends)
     if not ends or value.keys() - {"from", "to"}:
-        return f"must have from, to or both, not {shown(value)}"
+        return f"must have from, to or both, not {format_value(value)}"
     if not numbers and not all(isinstance(end, dt.date | dt.time) for end in ends):
         return f"the ends of a range must be numbers or dates, not {ends}"
     if len(ends) == 2 and (type(ends[0]) is type(ends[1]) or numbers) and ends[0] > ends[1]:
@@ -170,7 +170,7 @@ def read_workload(name: str, base: Path) -> tuple[AskedQuery, ...]:
         hint = did_you_mean(path.name, nearby) if nearby else "paths are relative to the policy file"
         raise PolicyError([Problem(key, f"there is no file {path}", hint)]) from None
     except ValidationError as error:
-        found = explained(error, WorkloadFile)
+        found = explain_errors(error, WorkloadFile)
         raise PolicyError(
             [Problem(key, f"{path.name}: {one.path}: {one.message}", one.hint or EXAMPLE) for one in found]
         ) from None
@@ -207,8 +207,8 @@ def purpose_problems(
     if utility.workload is not None:
         try:
             for number, query in enumerate(read_workload(utility.workload, base), start=1):
-                path = f"utility.workload: {_named(query, number)}"
-                found += [Problem(path, problem) for problem in query.misspelled]
+                path = f"utility.workload: {_name_query(query, number)}"
+                found += [Problem(path, problem) for problem in query.mistakes]
                 for name in query.columns:
                     check(path, name, CODED)
         except PolicyError as error:
@@ -222,7 +222,7 @@ def purpose_problems(
     return found
 
 
-def _named(query: AskedQuery, number: int) -> str:
+def _name_query(query: AskedQuery, number: int) -> str:
     return f"query {number}" if query.name is None else f"query {number} ({query.name})"
 
 
@@ -269,12 +269,12 @@ def _query(
 ) -> Query:
     from shoal.coding.purpose import Condition, Query
 
-    path = f"utility.workload: {_named(query, number)}"
+    path = f"utility.workload: {_name_query(query, number)}"
     conditions: list[Condition] = []
     for name, value in query.where.items():
         inside, problem = _inside(columns[name].hierarchy, value)
         if problem:
-            problems.append(Problem(path, f"{dotted('where', name)}: {problem}"))
+            problems.append(Problem(path, f"{format_path('where', name)}: {problem}"))
         conditions.append(Condition(name, inside))
     of = query.sum or query.mean
     if of is not None and columns[of].hierarchy.positions is None:
@@ -304,7 +304,7 @@ def _inside(tree: Hierarchy, value: Any) -> tuple[BoolVector, str]:
         text = str(one).lower() if isinstance(one, bool) else str(one)
         low, high, known = tree.read(pl.Series("names", [text], pl.String))
         if not known[0]:
-            return inside, f"{shown(one)} is not a value of the column, nor a node of its hierarchy"
+            return inside, f"{format_value(one)} is not a value of the column, nor a node of its hierarchy"
         inside[low[0] : high[0] + 1] = True
     return inside, ""
 
@@ -317,10 +317,12 @@ def _position(tree: Hierarchy, end: str, at: Any) -> float:
 
     dated = tree.leaves.dtype.is_temporal()
     if isinstance(at, dt.date | dt.time) != dated:
-        raise ValueError(f"the column holds {'dates' if dated else 'numbers'}, and {end} is {shown(str(at))}")
+        raise ValueError(
+            f"the column holds {'dates' if dated else 'numbers'}, and {end} is {format_value(str(at))}"
+        )
     try:
         return float(numbers_of(pl.Series([at]).cast(tree.leaves.dtype))[0] if dated else at)
     except pl.exceptions.PolarsError:
         raise ValueError(f"{end} is {at}, which cannot be compared with {tree.leaves.dtype} values") from None
     except OverflowError:
-        raise ValueError(f"{end} is {shown(str(at))}, which is too large for a number") from None
+        raise ValueError(f"{end} is {format_value(str(at))}, which is too large for a number") from None

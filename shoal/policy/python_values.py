@@ -8,7 +8,7 @@ from typing import Any
 
 from shoal.errors import PolicyError, Problem
 from shoal.judging.models.keys import LARGEST
-from shoal.policy.problems import dotted
+from shoal.policy.problems import format_path
 from shoal.support.wording import kind_name
 
 DEEPEST = 100
@@ -26,11 +26,13 @@ def python_values(given: Any, path: tuple[str | int, ...] = ()) -> Any:
     and for nesting that no file should have, and for frames. O(values).
     """
     if len(path) > DEEPEST:
-        raise PolicyError([Problem(dotted(*path[:3]), f"has more than {DEEPEST} tables inside each other")])
+        raise PolicyError(
+            [Problem(format_path(*path[:3]), f"has more than {DEEPEST} tables inside each other")]
+        )
     if isinstance(given, int) and not -LARGEST - 1 <= given <= LARGEST:
         size = f"about {math.log10(abs(given)):.0f} digits"
         message = f"is too large: a number of {size}, and the largest is {LARGEST:,}"
-        raise PolicyError([Problem(dotted(*path), message)])
+        raise PolicyError([Problem(format_path(*path), message)])
     if isinstance(given, Mapping):
         return {str(key): python_values(value, (*path, str(key))) for key, value in given.items()}
     if isinstance(given, list | tuple):
@@ -42,7 +44,7 @@ def python_values(given: Any, path: tuple[str | int, ...] = ()) -> Any:
         )
     if hasattr(given, "collect") or hasattr(given, "columns"):
         message = f"is a {kind_name(given)}: a policy contains names, numbers and paths, and no tables"
-        raise PolicyError([Problem(dotted(*path) or "policy", message)])
+        raise PolicyError([Problem(format_path(*path) or "policy", message)])
     for turn in (
         "tolist",
         "to_list",

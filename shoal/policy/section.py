@@ -11,8 +11,8 @@ from shoal.errors import PolicyError
 from shoal.judging.models.keys import Bounds
 from shoal.judging.models.ratios import DIGITS, SMALLEST, SPELLED, exact
 from shoal.policy.field_docs import describe_fields
-from shoal.policy.problems import explained
-from shoal.support.wording import shown
+from shoal.policy.problems import explain_errors
+from shoal.support.wording import format_value
 
 Whole = Annotated[int, Strict()]
 Number = Annotated[float, Strict(), Field(allow_inf_nan=False)]
@@ -24,24 +24,28 @@ def ratio(limits: Bounds) -> Any:
     written, so that a policy is written again as it was read.
     """
 
-    def checked(value: object) -> object:
+    def check_ratio(value: object) -> object:
         if isinstance(value, bool) or not isinstance(value, int | float | str):
-            raise wrong(f"must be a number or a fraction in quotes, not {shown(value)}", 'for example "1/11"')
+            raise wrong(
+                f"must be a number or a fraction in quotes, not {format_value(value)}", 'for example "1/11"'
+            )
         try:
             own = exact(value)
         except OverflowError:
-            raise wrong(f"is too close to 0: {shown(value)}", f'the smallest is "{SMALLEST}"') from None
+            raise wrong(
+                f"is too close to 0: {format_value(value)}", f'the smallest is "{SMALLEST}"'
+            ) from None
         except ValueError:
             hint = f'for example 0.09 or "1/11"; a number in quotes has at most {DIGITS} digits'
-            raise wrong(f"is not a number or a fraction: {shown(value)}", hint) from None
+            raise wrong(f"is not a number or a fraction: {format_value(value)}", hint) from None
         broken = limits.broken(own, float)
         if broken:
-            raise wrong(f"{broken}, not {shown(value)}")
+            raise wrong(f"{broken}, not {format_value(value)}")
         return value
 
     text = {"type": "string", "pattern": SPELLED}
     schema = {"anyOf": [{"type": "number"}, text]}
-    return Annotated[int | float | str, PlainValidator(checked), WithJsonSchema(schema)]
+    return Annotated[int | float | str, PlainValidator(check_ratio), WithJsonSchema(schema)]
 
 
 def wrong(message: str, hint: str = "") -> PydanticCustomError:
@@ -60,7 +64,7 @@ class Part(BaseModel):
             try:
                 super().__init__(**values)
             except ValidationError as error:
-                raise PolicyError(explained(error, type(self))) from None
+                raise PolicyError(explain_errors(error, type(self))) from None
 
         # Tells pydantic not to call this when a section is validated inside a policy: a policy collects the problems
         # of all sections, not only of the first.

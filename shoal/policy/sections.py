@@ -29,7 +29,7 @@ from shoal.policy.hierarchies import HierarchySpec
 from shoal.policy.perturb import Perturb
 from shoal.policy.purposes import Formula
 from shoal.policy.section import Number, Part, Text, Whole, wrong
-from shoal.support.wording import shown
+from shoal.support.wording import format_value
 
 if TYPE_CHECKING:
     from shoal.io.read_options import ColumnReading, ReadOptions
@@ -41,7 +41,9 @@ if TYPE_CHECKING:
 def _one_character(value: str) -> str:
     named = {"tab": "\t", "comma": ",", "semicolon": ";", "space": " ", "pipe": "|"}.get(value.lower(), value)
     if len(named) != 1 or not named.isascii() or named in "\r\n":
-        raise wrong(f"must be a single ASCII character, not {shown(value)}", "for example ';', or 'tab'")
+        raise wrong(
+            f"must be a single ASCII character, not {format_value(value)}", "for example ';', or 'tab'"
+        )
     return named
 
 
@@ -85,10 +87,10 @@ class Reading(Part):
 
     @field_validator("encoding")
     @classmethod
-    def _encoding(cls, value: str | None) -> str | None:
+    def _check_encoding(cls, value: str | None) -> str | None:
         if value is not None and not is_encoding(value):
             usual = ("utf-8", "utf-16", "latin-1", "cp1252", "iso-8859-15", "ascii")
-            raise wrong(f"{shown(value)} is not a known encoding", did_you_mean(value, usual))
+            raise wrong(f"{format_value(value)} is not a known encoding", did_you_mean(value, usual))
         return value
 
 
@@ -147,7 +149,7 @@ class Data(Reading, InDatabase):
         """Return how to read a table and these columns of it."""
         from shoal.io.read_options import ColumnReading, ReadOptions
 
-        told = {name: own.reading() for name, own in (columns or {}).items()}
+        told = {name: own.to_reading() for name, own in (columns or {}).items()}
         return ReadOptions(
             **self.model_dump(exclude={"other_columns", "source", "table", "query"}),
             columns={name: own for name, own in told.items() if own != ColumnReading()},
@@ -173,19 +175,21 @@ def _limit(value: object) -> object:
             raise wrong(f"must be a level, 0 or higher, not {value}")
         return value
     if isinstance(value, str):
-        raise wrong(f"must be a level or a list of node names, not {shown(value)}", f"write [{value!r}]")
+        raise wrong(
+            f"must be a level or a list of node names, not {format_value(value)}", f"write [{value!r}]"
+        )
     if isinstance(value, list | tuple) and value and all(isinstance(name, str) for name in value):
         return tuple(value)
-    raise wrong(f"must be a level or a list of node names, not {shown(value)}")
+    raise wrong(f"must be a level or a list of node names, not {format_value(value)}")
 
 
 def _codes(value: object) -> object:
     """Return codes for missing as texts: a policy may spell numbers as numbers."""
     if not isinstance(value, list | tuple):
-        raise wrong(f"must be a list of codes, not {shown(value)}", f"write [{shown(value)}]")
+        raise wrong(f"must be a list of codes, not {format_value(value)}", f"write [{format_value(value)}]")
     for code in value:
         if isinstance(code, bool) or not isinstance(code, str | int | float):
-            raise wrong(f"must hold texts and numbers, not {shown(code)}")
+            raise wrong(f"must hold texts and numbers, not {format_value(code)}")
     return tuple(map(str, value))
 
 
@@ -194,13 +198,14 @@ def _date_format(value: str) -> str:
     signs = set(re.findall(r"%[-_0:.]?([A-Za-z])", value))
     if "y" in signs:
         hint = "1959 and 2059 would be one year; rewrite the column with four digits"
-        raise wrong(f"two digits of a year (%y) do not say the century: {shown(value)}", hint)
+        raise wrong(f"two digits of a year (%y) do not say the century: {format_value(value)}", hint)
     day = {"F"} & signs or (
         "Y" in signs and ("j" in signs or ({"m", "b", "B"} & signs and {"d", "e"} & signs))
     )
     if not day or signs - set("FYmbBdejHIMSpTRfz"):
         raise wrong(
-            f"is not the format of a date: {shown(value)}", 'for example "%d.%m.%Y" or "%m/%d/%Y %H:%M"'
+            f"is not the format of a date: {format_value(value)}",
+            'for example "%d.%m.%Y" or "%m/%d/%Y %H:%M"',
         )
     return value
 
@@ -266,7 +271,7 @@ class Column(Part):
     protected: tuple[Text, ...] | None = None
     """Nodes of a sensitive column's hierarchy under which all values count as one."""
 
-    def reading(self) -> ColumnReading:
+    def to_reading(self) -> ColumnReading:
         """Return how its cells are read."""
         from shoal.io.read_options import ColumnReading
 
@@ -302,7 +307,7 @@ class Population(InDatabase):
     """How many people could be in the table, if no table of them exists. What follows from it is an estimate."""
 
     @property
-    def listed(self) -> bool:
+    def has_table(self) -> bool:
         """Whether there is a table of these people."""
         return self.size is None
 
@@ -344,7 +349,7 @@ class Utility(Part):
 
     @field_validator("measure")
     @classmethod
-    def _registered(cls, name: str) -> str:
+    def _check_measure(cls, name: str) -> str:
         if name not in MEASURES:
             raise wrong(f"there is no measure '{name}'", did_you_mean(name, MEASURES))
         return name
@@ -354,12 +359,14 @@ def _settings(value: object) -> object:
     """Return settings by name, or refuse what is no single value."""
     if not isinstance(value, Mapping):
         raise wrong(
-            f"must be a table of settings, not {shown(value)}",
+            f"must be a table of settings, not {format_value(value)}",
             'for example { "spark.executor.memory" = "8g" }',
         )
     for name, one in value.items():
         if not isinstance(name, str) or not isinstance(one, str | int | float | bool):
-            raise wrong(f"{shown(name)} must be a text, a number, true or false, not {shown(one)}")
+            raise wrong(
+                f"{format_value(name)} must be a text, a number, true or false, not {format_value(one)}"
+            )
     return dict(value)
 
 

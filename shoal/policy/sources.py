@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import TYPE_CHECKING, Any
 
-from shoal.coding.hierarchy.kinds import parsed
+from shoal.coding.hierarchy.kinds import parse_hierarchy
 from shoal.coding.hierarchy.kinds.file import File
 from shoal.errors import DataError
 from shoal.io.databases import DatabaseTable, in_database
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from shoal.policy.sections import Data, InDatabase
 
 
-def located(source: str, part: InDatabase, base: Path) -> Any:
+def locate_source(source: str, part: InDatabase, base: Path) -> Any:
     """Return a file relative to a folder, or a table in a database."""
     if not scheme_of(source):
         return in_database(base / source, part.table, part.query)
@@ -37,14 +37,16 @@ def inputs_of(policy: Policy) -> dict[Any, str]:
     """
     base, population = policy.base, policy.population
     found: dict[Any, str] = {} if policy.file is None else {policy.file: "the policy"}
-    if policy.data.source is not None and (file := file_of(located(policy.data.source, policy.data, base))):
+    if policy.data.source is not None and (
+        file := file_of(locate_source(policy.data.source, policy.data, base))
+    ):
         found[file] = "the data that the policy names"
     if population is not None and population.file is not None:
-        found[located(population.file, population, base)] = "the population"
+        found[locate_source(population.file, population, base)] = "the population"
     for one in policy.earlier:
         found |= dict.fromkeys(one.values(), "an earlier release")
     for name, column in policy.columns.items():
-        kind = parsed(column.hierarchy) if column.hierarchy is not None else None
+        kind = parse_hierarchy(column.hierarchy) if column.hierarchy is not None else None
         if isinstance(kind, File):
             found[base / kind.path] = f"the hierarchy of '{name}'"
     if policy.utility.workload is not None:
@@ -57,7 +59,7 @@ def own_source(data: Data, base: Path) -> Any:
     if data.source is None:
         hint = either(command="name it (for a release: --original)", python="give a path or a frame")
         raise DataError(f"no data is given; {hint}, or write `source` into [data] of the policy")
-    return located(data.source, data, base)
+    return locate_source(data.source, data, base)
 
 
 def with_table(given: Any, data: Data) -> Any:
@@ -81,7 +83,7 @@ def without_folders(text: str) -> str:
     """Return the text of a policy in which no file has an absolute path: a document that leaves this machine must not
     say where its users keep their files.
     """
-    tables = toml.parsed(text, "policy")
+    tables = toml.parse_toml(text, "policy")
     found = [(part, key) for _, part, key in places_in(tables) if _is_absolute(part[key])]
     for part, key in found:
         part[key] = name_of(part[key])

@@ -46,7 +46,7 @@ def text_of(place: Path) -> str:
     raise PolicyError([Problem(str(place), *problem)])
 
 
-def parsed(text: str, name: str) -> dict[str, Any]:
+def parse_toml(text: str, name: str) -> dict[str, Any]:
     """Parse a TOML document; errors refer to it by `name`."""
     try:
         return load_toml(text)
@@ -82,7 +82,7 @@ def _advice(reason: str, written: str) -> str:
     return ""
 
 
-def quoted(text: str) -> str:
+def quote_text(text: str) -> str:
     """Write a basic TOML string."""
     out = []
     for character in text:
@@ -97,7 +97,7 @@ def quoted(text: str) -> str:
 
 def key(name: str) -> str:
     """Write one key, in quotes where it needs them."""
-    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else quoted(name)
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else quote_text(name)
 
 
 def value(item: Any) -> str:
@@ -105,7 +105,7 @@ def value(item: Any) -> str:
     if isinstance(item, bool):
         return "true" if item else "false"
     if isinstance(item, str):
-        return quoted(item)
+        return quote_text(item)
     if isinstance(item, int | float):
         return repr(item)
     if isinstance(item, dt.datetime | dt.date | dt.time):

@@ -22,7 +22,7 @@ from shoal.coding.hierarchy.kinds.ends import Coded
 from shoal.coding.hierarchy.meanings import Bound, Meaning
 from shoal.io import factorize
 from shoal.io.coded import Codes
-from shoal.io.sheet import Sheet, coded_values
+from shoal.io.sheet import Sheet, code_values
 from shoal.io.text_columns import as_text, elements_of, is_set, sets_as_text
 from shoal.release.value_sets import PlacedCells, read_cells
 from shoal.support.arrays import BoolVector, IntVector
@@ -93,7 +93,8 @@ def bound_columns(
     ]
     dtype = _dtype(kind, hierarchy, found)
     return [
-        _typed([ends[side] for ends in found], dtype, column.name, side).gather(places) for side in (0, 1)
+        _convert_ends([ends[side] for ends in found], dtype, column.name, side).gather(places)
+        for side in (0, 1)
     ]
 
 
@@ -126,7 +127,7 @@ def _dtype(kind: Kind, hierarchy: Hierarchy, found: Sequence[tuple[Any, Any]]) -
     return pl.Int64() if exact and not leaf.is_float() and not leaf.is_decimal() else pl.Float64()
 
 
-def _typed(ends: Sequence[Bound | None], dtype: pl.DataType, name: str, side: int) -> pl.Series:
+def _convert_ends(ends: Sequence[Bound | None], dtype: pl.DataType, name: str, side: int) -> pl.Series:
     called = bound_names(name)[side]
     if dtype.is_integer():
         return pl.Series(called, ends, dtype=dtype)
@@ -153,11 +154,11 @@ def read_bounded(
     """Number the distinct cells of a column together with its bounds, and locate what label and bounds say together."""
     from shoal.kernels.grouping import distinct_rows
 
-    number, cells = rows.numbered(name, partial(read_cells, hierarchy=hierarchy))
+    number, cells = rows.number_cells(name, partial(read_cells, hierarchy=hierarchy))
     there = [one for one in bounds if one is not None]
     if not there:
         return number, cells
-    parts = [(rows.numbered(one, coded_values) if one is not None else None) for one in bounds]
+    parts = [(rows.number_cells(one, code_values) if one is not None else None) for one in bounds]
     joint, first = distinct_rows([number, *(part[0] for part in parts if part is not None)])
     own = number[first]
     low, high = cells.low[own].copy(), cells.high[own].copy()

@@ -22,7 +22,7 @@ class Shuffling:
     """Per sensitive column, which of `together` it was shuffled with, -1 for none; None if with none of them."""
 
     @property
-    def linked(self) -> list[int]:
+    def columns_with_sensitive(self) -> list[int]:
         """The quasi-identifiers that were shuffled as a unit with sensitive values."""
         if self.together is None or self.sensitive_in is None:
             return []

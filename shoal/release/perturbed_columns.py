@@ -27,7 +27,7 @@ def check_perturbed(table: CodedTable, ways: Mapping[str, Perturbation]) -> None
     for name, way in ways.items():
         column = table.kept.columns[name]
         dtype = column.dtype if isinstance(column, pl.Series) else column.values.dtype
-        why = way.unsuited(dtype)
+        why = way.why_unsuited(dtype)
         if why:
             message = f"{way.name} = {way.amount} {why}, but the column holds {dtype}"
             problems.append(Problem(f"columns.{name}.perturb", message, "leave it out, or take another way"))
@@ -35,33 +35,34 @@ def check_perturbed(table: CodedTable, ways: Mapping[str, Perturbation]) -> None
         raise PolicyError(problems)
 
 
-def perturbed(
+def perturb_columns(
     table: CodedTable,
     release: Release,
     ways: Mapping[str, Perturbation],
     random: np.random.Generator,
     as_shown: Callable[[pl.Series, str, IntVector], pl.Series],
 ) -> dict[str, pl.Series]:
-    """Return what the columns show instead of their values, row by row of the table; null in suppressed rows. Only
-    values of published rows count, and `as_shown` gives these the type that they have in the release, so nothing about
-    suppressed rows shows. O(rows log rows) per column.
+    """Return the perturbed values of the columns, one per row of the table; null in suppressed rows. Only values of
+    published rows count, and `as_shown` gives these the type that they have in the release, so nothing about suppressed
+    rows shows. O(rows log rows) per column.
     """
     out = {}
     for name, way in ways.items():
         column = column_of(table, name)
         there = (release.region_of >= 0) & column.is_not_null().to_numpy()
         rows = np.flatnonzero(there).astype(np.int32)
-        shown = way.applied(as_shown(column.gather(rows), name, rows), random)
+        shown = way.apply(as_shown(column.gather(rows), name, rows), random)
         place = np.full(len(column), len(rows))
         place[rows] = np.arange(len(rows))
         out[name] = shown.extend_constant(None, 1).gather(place).alias(name)
     return out
 
 
-def judged(before: pl.Series, shown: pl.Series, owner: IntVector | None, way: Perturbation) -> Judged | None:
-    """Say whether a published column is what its way can make of the original; None if nothing can be said.
-
-    Empty cells have to stay empty.
+def judge_column(
+    before: pl.Series, shown: pl.Series, owner: IntVector | None, way: Perturbation
+) -> Judged | None:
+    """Check that a perturbation can turn the original column into the published one; None if this cannot be checked.
+    Empty cells must stay empty.
     """
     if isinstance(before.dtype, pl.Categorical | pl.Enum):
         # Categories come back as text.
@@ -75,7 +76,7 @@ def judged(before: pl.Series, shown: pl.Series, owner: IntVector | None, way: Pe
     if shown.dtype != before.dtype:
         return Judged(np.nan, None, False, f"the column holds {shown.dtype}, not {before.dtype}")
     if owner is None:
-        found = way.judged_apart(before.drop_nulls(), shown.drop_nulls())
+        found = way.judge_without_owners(before.drop_nulls(), shown.drop_nulls())
         if found is not None and empty > 0:
             return found._replace(holds=False, detail=f"{empty:,} more empty cells than in the original")
         return found
@@ -83,4 +84,4 @@ def judged(before: pl.Series, shown: pl.Series, owner: IntVector | None, way: Pe
     moved = int((there != shown.is_not_null()).sum())
     if moved:
         return Judged(np.nan, None, False, f"{moved:,} cells are empty in one table only")
-    return way.judged(before.filter(there), shown.filter(there))
+    return way.judge(before.filter(there), shown.filter(there))

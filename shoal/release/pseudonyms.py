@@ -19,7 +19,7 @@ from shoal.io import factorize
 from shoal.io.sheet import Sheet
 from shoal.support.arrays import IntVector
 from shoal.support.brief import Brief
-from shoal.support.wording import counted
+from shoal.support.wording import format_count
 
 PSEUDONYM = "pseudonym"
 FORM = r"^p[0-9a-f]{16}$"
@@ -100,13 +100,13 @@ class Followed:
             )
         return (
             f"{start}The guarantees are about single rows. They do not protect people whose rows can be followed: "
-            f"{self.repeated:,} of {counted(self.tokens, 'pseudonym')} occur in several rows, and the rows of one "
-            f"equivalence class or bucket belong to only {counted(self.fewest, 'person', 'people')}"
+            f"{self.repeated:,} of {format_count(self.tokens, 'pseudonym')} occur in several rows, and the rows of one "
+            f"equivalence class or bucket belong to only {format_count(self.fewest, 'person', 'people')}"
         )
 
 
-def followed(column: pl.Series, group_of: IntVector) -> Followed:
-    """Count how far rows can be followed; `group_of` is the class or bucket of each row. O(rows log rows)."""
+def count_followed(column: pl.Series, group_of: IntVector) -> Followed:
+    """Count how many rows each pseudonym connects; `group_of` is the class or bucket of each row. O(rows log rows)."""
     number, values = factorize(column)
     often = np.bincount(number, minlength=len(values))
     pairs = np.unique(group_of.astype(np.int64) * max(len(values), 1) + number)
@@ -124,7 +124,7 @@ def people_followed(names: Sequence[str], rows: pl.DataFrame | Sheet, fewest: in
         return f"{start}How many people show the same rows cannot be known"
     if not len(rows):
         return f"{start}Nothing is published"
-    others = counted(fewest - 1, "other person", "other people")
+    others = format_count(fewest - 1, "other person", "other people")
     return (
         f"{start}So the guarantees are about people, not about rows: everybody shows the same rows in the "
         f"quasi-identifiers as at least {others}. How many rows a person has is published, too"
@@ -149,7 +149,7 @@ def pseudonym_numbers(rows: pl.DataFrame | Sheet, names: Sequence[str]) -> IntVe
     return found
 
 
-def betrayed(shown: pl.Series, original: pl.Series) -> str:
+def find_betrayal(shown: pl.Series, original: pl.Series) -> str:
     """Return why a column does not hold pseudonyms, next to the identifiers of the original; empty if it may.
 
     Cells that are identifiers, or their hashes without a secret, name people to anyone who can guess an identifier.
@@ -158,7 +158,7 @@ def betrayed(shown: pl.Series, original: pl.Series) -> str:
     own = _plain_texts(original)
     same = len(cells & own)
     if same:
-        return f"{counted(same, 'cell')} {'is an identifier' if same == 1 else 'are identifiers'} of the original"
+        return f"{format_count(same, 'cell')} {'is an identifier' if same == 1 else 'are identifiers'} of the original"
     if _with_other_ends(cells, own):
         return "most cells are identifiers of the original with other signs before or after them"
     lengths = {len(cell) for cell in cells if len(cell) >= _SHORTEST}

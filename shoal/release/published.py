@@ -98,7 +98,7 @@ class Published(Brief):
         return isinstance(self.cells, Boxes) and self.cells.sets is None
 
     @property
-    def covered(self) -> tuple[IntMatrix, IntMatrix]:
+    def cell_ranges(self) -> tuple[IntMatrix, IntMatrix]:
         """``[classes, quasi-identifiers]`` the first and the last code of each cell, or an error if some are not
         readable.
         """
@@ -160,8 +160,8 @@ class Published(Brief):
         return np.unique(self.part_of, return_counts=True)[1].astype(np.int64)
 
     @property
-    def told_classes(self) -> int | None:
-        """Number of classes as people are told it: None if columns were shuffled within buckets."""
+    def public_classes(self) -> int | None:
+        """Number of classes that documents show: None if columns were shuffled within buckets."""
         return None if self.in_buckets else self.classes
 
     @property
@@ -179,7 +179,7 @@ class Published(Brief):
         """
         if not self.readable:
             return None
-        found, (all_low, all_high) = [], self.covered
+        found, (all_low, all_high) = [], self.cell_ranges
         for j, attribute in enumerate(self.attributes):
             size = attribute.hierarchy.size
             keys = all_low[:, j].astype(np.int64) * size + all_high[:, j]
@@ -214,13 +214,13 @@ class Published(Brief):
         """Row -> the group of rows whose sensitive values could also be the person's: its class, or the rows of its
         bucket with the same values in the quasi-identifiers that were shuffled with sensitive values.
         """
-        linked = self.layout.shuffling.linked
+        linked = self.layout.shuffling.columns_with_sensitive
         if not linked:
             return self.part_of
         from shoal.kernels.grouping import distinct
 
         if self.readable:
-            cells = np.hstack([ends[:, linked] for ends in self.covered])[self.class_of]
+            cells = np.hstack([ends[:, linked] for ends in self.cell_ranges])[self.class_of]
         elif isinstance(self.layout, Buckets) and self.layout.texts is not None:
             cells = self.layout.texts[:, linked][self.class_of]
         else:

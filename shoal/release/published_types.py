@@ -12,7 +12,7 @@ from shoal.io.type_inference import guess_numbers_and_dates
 from shoal.support.arrays import IntVector
 
 
-def retyped(column: pl.Series, dtype: pl.DataType) -> pl.Series:
+def restore_type(column: pl.Series, dtype: pl.DataType) -> pl.Series:
     """Return a published column in the type that it has in the original, if every value has a counterpart there and no
     two become one; else unchanged. ``4.0`` is 4 among whole numbers, midnight is a day among days, and 0 and 1 are
     false and true among booleans, which some formats do not have.

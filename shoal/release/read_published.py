@@ -13,14 +13,14 @@ from shoal.coding.column_plan import bound_names
 from shoal.coding.hierarchy import Hierarchy
 from shoal.errors import DataError
 from shoal.io.coded import Codes
-from shoal.io.sheet import Sheet, coded_values
+from shoal.io.sheet import Sheet, code_values
 from shoal.release import Release
 from shoal.release.bounds import read_bounded
 from shoal.release.layout import CLASSES, Buckets
 from shoal.release.published import Boxes, BoxesInPart, CellFaults, Published
 from shoal.release.published_types import find_texts, without_fraction
 from shoal.release.render import Rendered
-from shoal.release.two_tables import joined
+from shoal.release.two_tables import join_tables
 from shoal.release.value_sets import PlacedCells, class_sets
 from shoal.support.arrays import BoolVector, IntMatrix, IntVector, LongVector
 from shoal.support.machine.threads import PIECE, in_threads
@@ -32,7 +32,7 @@ def read_back(table: CodedTable, release: Release, rendered: Rendered) -> Publis
     rows: pl.DataFrame | Sheet = rendered.sheet
     if rendered.second is not None:
         assert rendered.bucket is not None
-        rows = joined(rendered.rows, rendered.second, rendered.bucket, [a.name for a in table.sensitive])
+        rows = join_tables(rendered.rows, rendered.second, rendered.bucket, [a.name for a in table.sensitive])
     published, _ = read_published(
         rows,
         table.attributes,
@@ -50,7 +50,7 @@ def sensitive_codes(rows: pl.DataFrame | Sheet, sensitive: tuple[Attribute, ...]
     sheet = Sheet.of(rows)
     codes = np.empty((len(rows), len(sensitive)), np.int32, order="F")
     for j, attribute in enumerate(sensitive):
-        places, values = sheet.numbered(attribute.name, coded_values)
+        places, values = sheet.number_cells(attribute.name, code_values)
         found = attribute.hierarchy.locate(values)
         if (found < 0).any():
             # Other tools and formats may write numbers and times differently.
@@ -107,7 +107,7 @@ def read_published(
 
     columns = in_threads(read, attributes, many=len(sheet) > PIECE)
     texts, cells = [number for number, _ in columns], [shown for _, shown in columns]
-    buckets = [] if bucket is None else [sheet.numbered(bucket, coded_values)[0].astype(np.int32)]
+    buckets = [] if bucket is None else [sheet.number_cells(bucket, code_values)[0].astype(np.int32)]
     class_of, first = distinct_rows([*texts, *buckets], len(sheet))
     unknown = [a.name for a, shown in zip(attributes, cells, strict=True) if not shown.known.all()]
     published = Published(
@@ -131,7 +131,7 @@ def _read_boxes(
     for attribute, shown, number in zip(attributes, cells, texts, strict=True):
         if _foreign(shown, attribute.hierarchy):
             foreign.append(attribute.name)
-            placed.append(_anything(shown, attribute.hierarchy.size))
+            placed.append(_cover_anything(shown, attribute.hierarchy.size))
             continue
         placed.append(shown)
         if not shown.known.all():
@@ -154,8 +154,8 @@ def _foreign(shown: PlacedCells, hierarchy: Hierarchy) -> bool:
     return not np.any((shown.known & narrow & (shown.low < null)) | shown.above)
 
 
-def _anything(shown: PlacedCells, size: int) -> PlacedCells:
-    """Return cells that may cover any value, except those that are known."""
+def _cover_anything(shown: PlacedCells, size: int) -> PlacedCells:
+    """Widen the cells that are not known to the whole domain."""
     low = np.where(shown.known, shown.low, 0).astype(np.int32)
     high = np.where(shown.known, shown.high, size - 1).astype(np.int32)
     return replace(shown, low=low, high=high, sets=None)

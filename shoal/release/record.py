@@ -15,8 +15,8 @@ from shoal.errors import ShoalBug
 from shoal.release.pseudonyms import PSEUDONYM
 from shoal.release.results import plain
 from shoal.release.verdict import Verdict
-from shoal.support.wording import counted_parts, number
 from shoal.support.wording import escape_markdown as _cell
+from shoal.support.wording import format_parts, number
 
 NOT_FOR_PUBLICATION = "Made with a fixed seed, so its random choices can be repeated: not for publication."
 LOSS_WORDS = (
@@ -150,7 +150,7 @@ def card_markdown(card: Mapping[str, Any]) -> str:
         + (f" at levels {card['levels']}." if card["levels"] else "."),
         "",
         f"{card['rows_published']:,} rows are published in "
-        f"{counted_parts(card['classes'], card.get('buckets'), explained=True)}. {suppressed_words(card)} "
+        f"{format_parts(card['classes'], card.get('buckets'), explained=True)}. {describe_suppression(card)} "
         "The rows are in random order.",
         "",
         *_edges(card),
@@ -196,7 +196,7 @@ def card_markdown(card: Mapping[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def suppressed_words(card: Mapping[str, Any]) -> str:
+def describe_suppression(card: Mapping[str, Any]) -> str:
     """Say what the policy allows: how many rows were suppressed is not public."""
     most = card["share_suppressed_at_most"]
     return f"At most {most:.2%} of the original's rows were suppressed." if most else "No row was suppressed."

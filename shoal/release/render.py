@@ -20,8 +20,8 @@ from shoal.io.sheet import Cells, Sheet
 from shoal.release import Release
 from shoal.release.bounds import bound_columns
 from shoal.release.pseudonyms import Pseudonyms
-from shoal.release.two_tables import split, unused_name
-from shoal.release.value_sets import column_sets, shown_sets
+from shoal.release.two_tables import choose_name, split
+from shoal.release.value_sets import column_sets, render_sets
 from shoal.support.arrays import BoolVector, IntMatrix, IntVector
 from shoal.support.brief import Brief
 from shoal.support.machine.threads import PIECE, in_threads
@@ -62,7 +62,9 @@ def render(
     O(rows x columns) look-ups; names are made once per distinct range.
     """
     rows = _KeptRows(table, release)
-    shown = _generalized(rows) | _kept({**table.kept.columns, **(instead or {})}, rows.owner, rows.place)
+    shown = _render_quasi(rows) | _render_kept(
+        {**table.kept.columns, **(instead or {})}, rows.owner, rows.place
+    )
     tokens = Pseudonyms() if pseudonyms is None else pseudonyms
     for column in () if table.named is None else table.named:
         shown[column.name] = rows.cells(tokens.of(column if rows.everyone else column.gather(rows.owner)))
@@ -98,7 +100,7 @@ class _KeptRows:
 
     def sheet(self, shown: Mapping[str, Cells], *more: Cells) -> Any:
         """Return the columns that the table shows, in its order, and further ones."""
-        cells = {name: shown[name] for name in self.table.shown_columns}
+        cells = {name: shown[name] for name in self.table.release_columns}
         cells |= {column.values.name: column for column in more}
         return Sheet(cells, len(self.owner), None if self.everyone else self.owner)
 
@@ -110,11 +112,13 @@ class _KeptRows:
         return (region_of if used is None else index), used
 
     def regions(self, shown: IntVector) -> tuple[IntVector, IntVector | None]:
-        """Return row of the table -> place among the regions that are shown, and these regions; see `_used`."""
-        return _used(shown, len(self.release.low), self.owner, self.table.rows)
+        """Return row of the table -> place among the regions that are shown, and these regions; see
+        `_find_used_regions`.
+        """
+        return _find_used_regions(shown, len(self.release.low), self.owner, self.table.rows)
 
 
-def _generalized(rows: _KeptRows) -> dict[str, Cells]:
+def _render_quasi(rows: _KeptRows) -> dict[str, Cells]:
     """Return what the quasi-identifiers show, and the bounds of their cells."""
     table, release, shown = rows.table, rows.release, dict[str, Cells]()
     for j, attribute in enumerate(table.attributes):
@@ -131,10 +135,13 @@ def _generalized(rows: _KeptRows) -> dict[str, Cells]:
     return shown
 
 
-def _used(regions: IntVector, many: int, owner: IntVector, rows: int) -> tuple[IntVector, IntVector | None]:
-    """Return row of the table -> place among the regions that some published row shows, and these regions, or None if
-    all are shown. `regions` is what the published rows show."""
-    there = _occurring(regions, many)
+def _find_used_regions(
+    regions: IntVector, many: int, owner: IntVector, rows: int
+) -> tuple[IntVector, IntVector | None]:
+    """Number the regions that published rows use. Return the number of each row of the table, and the used regions
+    (None if all are used). `regions` has the region of each published row.
+    """
+    there = _find_occurring(regions, many)
     used = None if there.all() else np.flatnonzero(there).astype(np.int32)
     if used is not None:
         regions = (np.cumsum(there, dtype=np.int32) - np.int32(1))[regions]
@@ -145,7 +152,7 @@ def _used(regions: IntVector, many: int, owner: IntVector, rows: int) -> tuple[I
     return index, used
 
 
-def _occurring(numbers: NDArray[Any], many: int) -> BoolVector:
+def _find_occurring(numbers: NDArray[Any], many: int) -> BoolVector:
     """Return which of the numbers 0, 1, .. below `many` occur. O(rows), in threads."""
     there = np.zeros(many, np.bool_)
 
@@ -156,7 +163,7 @@ def _occurring(numbers: NDArray[Any], many: int) -> BoolVector:
     return there
 
 
-def _kept(
+def _render_kept(
     columns: Mapping[str, Coded | pl.Series], owner: IntVector, place: IntVector | None
 ) -> dict[str, Cells]:
     """Return the columns that are published as they are, without the values that only suppressed rows have."""
@@ -166,7 +173,7 @@ def _kept(
             found[name] = Cells(column if place is None else column.gather(owner), place)
             continue
         codes = column.codes if place is None else column.codes[owner]
-        there = _occurring(codes, len(column.values))
+        there = _find_occurring(codes, len(column.values))
         if there.all():
             found[name] = Cells(column.values, column.codes)
         else:
@@ -177,7 +184,7 @@ def _kept(
 
 def bucket_name(taken: Collection[str]) -> str:
     """Return a name for the column of buckets that no other column has."""
-    return unused_name(BUCKET, taken)
+    return choose_name(BUCKET, taken)
 
 
 def _cells(
@@ -190,7 +197,7 @@ def _cells(
     if not level and np.array_equal(low, high) and not hierarchy.hidden[low].any():
         return hierarchy.leaves.gather(low)
     if release.sets is not None:
-        sets = shown_sets(hierarchy, *column_sets(release.sets, release.low.shape[1], j))
+        sets = render_sets(hierarchy, *column_sets(release.sets, release.low.shape[1], j))
         return sets if isinstance(used, slice) else sets.gather(used)
     seen = seen_codes(table, source, j, release if release.relocated else None)
     return cells_of(hierarchy, low, high, level, seen)
@@ -207,7 +214,7 @@ def cells_of(
     low, high = hierarchy.wholly(low, high)
     if not level and np.array_equal(low, high) and not hierarchy.hidden[low].any():
         return hierarchy.leaves.gather(low)
-    ends = hierarchy.shown(low, high, seen)
+    ends = hierarchy.narrow_to_seen(low, high, seen)
     if not level and np.array_equal(*ends) and not hierarchy.hidden[ends[0]].any():
         return hierarchy.leaves.gather(ends[0])
     number, first = distinct(np.stack([low, high], axis=1))
@@ -232,13 +239,13 @@ def _as_categories(names: pl.Series, low: IntVector, high: IntVector, ordered: i
     return names.cast(pl.Categorical)
 
 
-def shown_ends(table: CodedTable, release: Release) -> tuple[IntMatrix, IntMatrix]:
+def ends_of_cells(table: CodedTable, release: Release) -> tuple[IntMatrix, IntMatrix]:
     """Return the first and the last code of the cells of each region, as their published names say. O(rows)."""
     low, high = release.low.copy(), release.high.copy()
     kept = np.flatnonzero(release.region_of >= 0).astype(np.int32)
     for j, attribute in enumerate(table.attributes):
         seen = seen_codes(table, kept, j, release)
-        low[:, j], high[:, j] = attribute.hierarchy.shown(low[:, j], high[:, j], seen)
+        low[:, j], high[:, j] = attribute.hierarchy.narrow_to_seen(low[:, j], high[:, j], seen)
     return low, high
 
 
@@ -262,16 +269,16 @@ def seen_codes(
             codes = codes[(relocated.low[region, j] <= codes) & (codes <= relocated.high[region, j])]
         seen = np.zeros(table.attributes[j].hierarchy.size, np.bool_)
         seen[codes] = True
-    seen = seen[table.attributes[j].hierarchy.told_apart(np.arange(len(seen), dtype=np.int32))]
+    seen = seen[table.attributes[j].hierarchy.merge_hidden(np.arange(len(seen), dtype=np.int32))]
     return None if seen.all() else seen
 
 
-def shuffled(rendered: Rendered, random: np.random.Generator) -> Rendered:
+def shuffle_rows(rendered: Rendered, random: np.random.Generator) -> Rendered:
     """Return the rows of each table in a random order: the order of the input reveals whose row is whose. Buckets are
     numbered in that order, too: a search also numbers buckets of rows that are suppressed.
     """
     sheet, owner = rendered.sheet, rendered.owner
-    order = permuted(len(sheet), random)
+    order = permute_rows(len(sheet), random)
     second = rendered.second
     if second is not None:
         second = second[random.permutation(len(second))]
@@ -290,7 +297,7 @@ def shuffled(rendered: Rendered, random: np.random.Generator) -> Rendered:
     return replace(rendered, sheet=rows, owner=owner, second=second)
 
 
-def permuted(rows: int, random: np.random.Generator) -> IntVector:
+def permute_rows(rows: int, random: np.random.Generator) -> IntVector:
     """Return the numbers of rows in a random order; every order is equally likely.
 
     Many rows first choose a bucket each, at random, and then each bucket is put in a random order by itself. That is as

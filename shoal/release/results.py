@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from shoal.release import Release
 from shoal.release.verdict import Verdict, all_hold, in_words
 from shoal.support.brief import html_table
-from shoal.support.wording import counted, counted_parts, number, printable
+from shoal.support.wording import format_count, format_parts, number, printable
 
 if TYPE_CHECKING:
     import polars as pl
@@ -79,7 +79,7 @@ class Audit:
 
     @property
     def failing(self) -> list[Verdict]:
-        """The verdicts that do not hold, or could not be checked."""
+        """The verdicts that are violated or could not be checked."""
         return [verdict for verdict in self.verdicts if not verdict.holds]
 
     def __repr__(self) -> str:
@@ -101,14 +101,14 @@ class Audit:
         return html_table(self._head(), ("guarantee", "required", "reached", "holds"), rows)
 
     def _head(self) -> str:
-        count = counted(self.rows, "row")
+        count = format_count(self.rows, "row")
         left = f", {self.suppressed:,} of them suppressed" if self.suppressed else ""
         if self.people is not None:
-            count += f" of {counted(self.people, 'person', 'people')}"
+            count += f" of {format_count(self.people, 'person', 'people')}"
             left += (
                 f", {self.people_suppressed:,} people with all their rows" if self.people_suppressed else ""
             )
-        return f"{count}{left}, in {counted_parts(self.classes, self.buckets)}{self._by()}; {self._judged()}"
+        return f"{count}{left}, in {format_parts(self.classes, self.buckets)}{self._by()}; {self._summarize_verdicts()}"
 
     @property
     def whose(self) -> str:
@@ -116,10 +116,10 @@ class Audit:
         know."""
         parts = []
         if self.people is not None:
-            said = f"{counted(self.people, 'person', 'people')} in {counted(self.rows, 'row')}"
+            said = f"{format_count(self.people, 'person', 'people')} in {format_count(self.rows, 'row')}"
             if self.people_suppressed:
-                said += f", all rows of {counted(self.people_suppressed, 'person', 'people')} suppressed"
-            others = counted(max(self.fewest_people - 1, 0), "other person", "other people")
+                said += f", all rows of {format_count(self.people_suppressed, 'person', 'people')} suppressed"
+            others = format_count(max(self.fewest_people - 1, 0), "other person", "other people")
             if self.followed:
                 alike = "rows of a person can be followed, and every person looks like"
             else:
@@ -133,7 +133,7 @@ class Audit:
     def _by(self) -> str:
         return ""
 
-    def _judged(self) -> str:
+    def _summarize_verdicts(self) -> str:
         if self.holds:
             return in_words(True)
         word = "could not check" if self.holds is None else "violates"

@@ -13,7 +13,7 @@ import polars as pl
 from shoal.errors import DataError, did_you_mean
 from shoal.io.databases import DatabaseTable
 from shoal.io.formats import suffix_of
-from shoal.release.published_types import retyped
+from shoal.release.published_types import restore_type
 
 COUNT = "count"
 
@@ -45,8 +45,8 @@ def second_beside(source: Any, columns: Sequence[str], sensitive: Sequence[str])
     return place if place.is_file() else None
 
 
-def unused_name(name: str, taken: Collection[str]) -> str:
-    """Return a name for a further column that no other column has."""
+def choose_name(name: str, taken: Collection[str]) -> str:
+    """Return a column name that is not taken."""
     while name in taken:
         name += "_"
     return name
@@ -54,12 +54,14 @@ def unused_name(name: str, taken: Collection[str]) -> str:
 
 def split(rows: pl.DataFrame, bucket: str, sensitive: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Split rows into a table without sensitive columns, and one that counts their values by bucket. O(rows)."""
-    count = unused_name(COUNT, (bucket, *sensitive))
+    count = choose_name(COUNT, (bucket, *sensitive))
     second = rows.group_by([bucket, *sensitive], maintain_order=True).len(name=count)
     return rows.drop(sensitive), second.with_columns(pl.col(count).cast(pl.Int64))
 
 
-def joined(first: pl.DataFrame, second: pl.DataFrame, bucket: str, sensitive: Sequence[str]) -> pl.DataFrame:
+def join_tables(
+    first: pl.DataFrame, second: pl.DataFrame, bucket: str, sensitive: Sequence[str]
+) -> pl.DataFrame:
     """Assign the sensitive values of each bucket to its rows, in any order: all are equally likely.
 
     A second table without counts lists each value as often as it occurs. Raises DataError if the tables do not belong
@@ -70,7 +72,7 @@ def joined(first: pl.DataFrame, second: pl.DataFrame, bucket: str, sensitive: Se
             hint = did_you_mean(name, second.columns)
             raise DataError(f"the second table has no column '{name}' ({hint})" if hint else
                             f"the second table has no column '{name}'")  # fmt: skip
-    count = unused_name(COUNT, (bucket, *sensitive))
+    count = choose_name(COUNT, (bucket, *sensitive))
     further = [name for name in second.columns if name not in (bucket, count, *sensitive)]
     if further:
         raise DataError(
@@ -100,11 +102,11 @@ def _counts(
     second: pl.DataFrame, bucket: str, sensitive: Sequence[str]
 ) -> np.ndarray[Any, np.dtype[np.int64]]:
     """Return how often each line of the second table counts."""
-    name = unused_name(COUNT, (bucket, *sensitive))
+    name = choose_name(COUNT, (bucket, *sensitive))
     if name not in second.columns:
         return np.ones(len(second), np.int64)
     # Text formats and other tools may write counts as text, or as 2.0.
-    column = second[name] if second[name].dtype.is_integer() else retyped(second[name], pl.Int64())
+    column = second[name] if second[name].dtype.is_integer() else restore_type(second[name], pl.Int64())
     whole = column.dtype.is_integer() and column.null_count() == 0
     if not whole or (column < 1).any():
         raise DataError(f"'{name}' of the second table must hold whole numbers, 1 or more")

@@ -26,7 +26,7 @@ def column_sets(sets: ValueSets, columns: int, column: int) -> tuple[LongVector,
     return start, sets.codes[np.repeat(begin - start[:-1], lengths) + np.arange(start[-1])]
 
 
-def shown_sets(hierarchy: Hierarchy, start: LongVector, codes: IntVector) -> pl.Series:
+def render_sets(hierarchy: Hierarchy, start: LongVector, codes: IntVector) -> pl.Series:
     """Return sets of codes as lists of values. O(codes)."""
     import pyarrow as pa  # type: ignore[import-untyped]
 
@@ -102,7 +102,7 @@ def _read_names(names: pl.Series, hierarchy: Hierarchy) -> PlacedCells:
     if all(elements is None for elements in parsed):
         return PlacedCells(low, high, known, above, rest)
     words = [word for elements in parsed if elements is not None for word in elements]
-    place = iter(_located(pl.Series(words, dtype=pl.String), hierarchy))
+    place = iter(_locate_values(pl.Series(words, dtype=pl.String), hierarchy))
     found: list[IntVector] = [np.arange(low[i], high[i] + 1, dtype=np.int32) for i in range(len(low))]
     for at, elements in zip(lost, parsed, strict=True):
         if elements is not None:
@@ -110,7 +110,7 @@ def _read_names(names: pl.Series, hierarchy: Hierarchy) -> PlacedCells:
             known[at] = codes.min() >= 0
             found[at] = np.unique(np.maximum(codes, 0))
     lengths = np.array([len(codes) for codes in found])
-    return replace(_placed(lengths, np.concatenate(found), known, above, hierarchy), rest=rest)
+    return replace(_place_sets(lengths, np.concatenate(found), known, above, hierarchy), rest=rest)
 
 
 def _rest(
@@ -148,7 +148,7 @@ def _above_limit(
         return np.zeros(len(known), np.bool_)
     above = known & (hierarchy.blocks[low] != hierarchy.blocks[high])
     if above.any():
-        above &= ~text_of(names).is_in(hierarchy.named["names"].implode()).fill_null(True).to_numpy()
+        above &= ~text_of(names).is_in(hierarchy.name_table["names"].implode()).fill_null(True).to_numpy()
     if not known.all():
         first, last, there = hierarchy.unlimited.read(names)
         # A limit may have put codes into a new order.
@@ -169,7 +169,7 @@ def _read_lists(column: pl.Series, hierarchy: Hierarchy) -> tuple[IntVector, Pla
     elements = column.filter(column.list.len() > 0).explode(empty_as_null=True)
     each, values = factorize(elements)
     each_value = each
-    codes = _located(values, hierarchy)[each] if len(values) else np.zeros(0, np.int32)
+    codes = _locate_values(values, hierarchy)[each] if len(values) else np.zeros(0, np.int32)
     start = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
     # By their values, not by codes: values outside the domain have none, and lists of them would pass for equal.
     number, first = number_lists(start, each.astype(np.int32))
@@ -185,7 +185,7 @@ def _read_lists(column: pl.Series, hierarchy: Hierarchy) -> tuple[IntVector, Pla
     )
     counts = np.bincount(cells // hierarchy.size, minlength=len(first))
     none = np.zeros(len(known), np.bool_)
-    placed = _placed(counts, (cells % hierarchy.size).astype(np.int32), known, none, hierarchy)
+    placed = _place_sets(counts, (cells % hierarchy.size).astype(np.int32), known, none, hierarchy)
     finer = _finer(values, hierarchy)
     if finer is None:
         return number, placed
@@ -195,17 +195,17 @@ def _read_lists(column: pl.Series, hierarchy: Hierarchy) -> tuple[IntVector, Pla
     return number, replace(placed, finer=(told[0], told[1]))
 
 
-def _located(values: pl.Series, hierarchy: Hierarchy) -> IntVector:
+def _locate_values(values: pl.Series, hierarchy: Hierarchy) -> IntVector:
     """Return the codes of single values, by value or by name; -1 if unknown."""
     codes = hierarchy.locate(values)
     if isinstance(values.dtype, pl.String | pl.Enum | pl.Categorical) and (codes < 0).any():
         low, high, known = hierarchy.read(values)
-        single = hierarchy.told_apart(low) == hierarchy.told_apart(high)
+        single = hierarchy.merge_hidden(low) == hierarchy.merge_hidden(high)
         codes = np.where((codes < 0) & known & single, low, codes).astype(np.int32)
     return codes
 
 
-def _placed(
+def _place_sets(
     lengths: LongVector, codes: IntVector, known: BoolVector, above: BoolVector, hierarchy: Hierarchy
 ) -> PlacedCells:
     start = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)

@@ -41,13 +41,13 @@ class Registry(Mapping[str, type[T]], Generic[T]):
         return name in self._places
 
 
-def imported_late(package: str, places: Mapping[str, tuple[str, ...]]) -> Callable[[str], Any]:
-    """Return the `__getattr__` of a package whose names, listed by module, are imported when they are first used."""
+def import_late(package: str, places: Mapping[str, tuple[str, ...]]) -> Callable[[str], Any]:
+    """Return a `__getattr__` for a package that imports its names, listed by module, on first use."""
 
-    def imported(name: str) -> Any:
+    def import_name(name: str) -> Any:
         for module, names in places.items():
             if name in names:
                 return getattr(import_module(f"{package}.{module}"), name)
         raise AttributeError(f"module {package!r} has no attribute {name!r}")
 
-    return imported
+    return import_name

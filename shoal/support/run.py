@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from shoal.errors import ARGUMENTS, PolicyError, Problem
-from shoal.support.wording import shown
+from shoal.support.wording import format_value
 
 Progress = Callable[[str, float], None]
 
@@ -19,13 +19,14 @@ def silent(_stage: str, _share: float) -> None:
     """Show no progress."""
 
 
-def checked_seed(seed: Any) -> int | None:
+def check_seed(seed: Any) -> int | None:
     """Return a seed as a plain number, or raise PolicyError if it is none."""
     if seed is None:
         return None
     if not isinstance(seed, int | np.integer) or isinstance(seed, bool) or seed < 0:
         raise PolicyError(
-            [Problem("seed", f"must be a whole number, 0 or higher, not {shown(seed)}")], where=ARGUMENTS
+            [Problem("seed", f"must be a whole number, 0 or higher, not {format_value(seed)}")],
+            where=ARGUMENTS,
         )
     return int(seed)
 
@@ -63,7 +64,7 @@ class Run:
         cls, seed: int | None = None, progress: Progress = silent, division: Division | None = None
     ) -> Run:
         """Begin a run. Randomness comes from the operating system, unless a seed is given."""
-        seed = checked_seed(seed)
+        seed = check_seed(seed)
         entropy = secrets.randbits(256) if seed is None else seed
         drawn = np.random.Generator(np.random.PCG64DXSM(entropy))
         return cls(drawn, seed, progress, division or Division())

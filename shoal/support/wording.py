@@ -41,7 +41,7 @@ def either(*, command: str, python: str, studio: str | None = None) -> str:
     return python if _voice == "python" else command
 
 
-def setting(path: str, value: object) -> str:
+def format_setting(path: str, value: object) -> str:
     """Return how to set a value of a policy: ``--set utility.suppression=0.05``, ``suppression=0.05`` in Python, or
     ``set utility.suppression = 0.05`` in Studio, which makes a button of it.
 
@@ -68,7 +68,7 @@ def setting(path: str, value: object) -> str:
 
 def more_suppression() -> str:
     """Advise to allow more suppressed rows."""
-    return f"allow more suppression ({setting('utility.suppression', ...)})"
+    return f"allow more suppression ({format_setting('utility.suppression', ...)})"
 
 
 def role_of(role: str) -> str:
@@ -78,7 +78,7 @@ def role_of(role: str) -> str:
     )
 
 
-def counted(count: int, one: str, many: str = "") -> str:
+def format_count(count: int, one: str, many: str = "") -> str:
     """Write a number with its noun: ``1 class``, ``2,000 classes``."""
     return f"1 {one}" if count == 1 else f"{count:,} {many or one + 's'}"
 
@@ -88,24 +88,27 @@ def percent(share: float) -> str:
     return "<0.01%" if 0 < share < 0.00005 else f"{share:.2%}"
 
 
-def counted_parts(classes: int | None, buckets: int | None, *, explained: bool = False) -> str:
+def format_parts(classes: int | None, buckets: int | None, *, explained: bool = False) -> str:
     """Count the buckets of a release if it has any, else its classes: shuffled rows form no useful classes."""
     if buckets is None:
         return (
-            counted(classes or 0, "class", "classes")
+            format_count(classes or 0, "class", "classes")
             + " of rows with identical quasi-identifiers" * explained
         )
-    return counted(buckets, "bucket") + ", within which columns were shuffled against each other" * explained
+    return (
+        format_count(buckets, "bucket")
+        + ", within which columns were shuffled against each other" * explained
+    )
 
 
-def cut(text: str, most: int) -> str:
-    """Return a text of at most about so many characters: its start and its end, which often says what to do."""
+def shorten(text: str, most: int) -> str:
+    """Shorten a text to about `most` characters: keep its start and its end, which often contains the hint."""
     return text if len(text) <= most else f"{text[: most * 2 // 3]} … {text[-(most // 3) :]}"
 
 
 def some_values(values: Sequence[object], most: int = 8) -> str:
     """List a few values for a message: ``'a', 'b' and 3 more``."""
-    shown = ", ".join(cut(repr(value), 100) for value in values[:most])
+    shown = ", ".join(shorten(repr(value), 100) for value in values[:most])
     rest = len(values) - most
     return f"{shown} and {rest:,} more" if rest > 0 else shown
 
@@ -124,8 +127,8 @@ def number(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def rounded_down(value: float) -> str:
-    """Write a lower bound so that it stays one."""
+def round_down(value: float) -> str:
+    """Format a lower bound, rounded down so that it stays a lower bound."""
     if value <= 0 or float(value).is_integer():
         return number(float(value))
     step = 10.0 ** (math.floor(math.log10(value)) - 3)
@@ -179,7 +182,7 @@ _WRITTEN = (str, int, float, dt.date, dt.time, type(None))
 _MOST_ENTRIES = 8
 
 
-def shown(value: object) -> str:
+def format_value(value: object) -> str:
     """Show a wrong value as a policy has it, shortened. Only what a person writes into a policy is shown: frames, and
     lists that come from columns, hold rows of the data, and messages end in logs.
     """
@@ -191,7 +194,7 @@ def shown(value: object) -> str:
     if isinstance(value, list | tuple):
         plain = type(value) in (list, tuple) and all(isinstance(one, _WRITTEN) for one in value)
         if not plain or len(value) > _MOST_ENTRIES:
-            return f"a list of {counted(len(value), 'entry', 'entries')}"
+            return f"a list of {format_count(len(value), 'entry', 'entries')}"
     elif not isinstance(value, _WRITTEN):
         return f"a {kind_name(value)}"
     text = repr(list(value) if isinstance(value, tuple) else value)

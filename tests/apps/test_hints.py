@@ -13,7 +13,7 @@ from click.testing import CliRunner
 import shoal
 from shoal import io
 from shoal.apps.cli import main
-from shoal.support.wording import either, setting, speak, voice
+from shoal.support.wording import either, format_setting, speak, voice
 
 ROOT = Path(shoal.__file__).parent
 # Colours of drawings are names with dashes, too: var(--ink).
@@ -86,10 +86,10 @@ def test_settings_in_both_languages():
         ("method.budget", 0.1): ("--set method.budget=0.1", 'method={"name": .., "budget": 0.1}'),
     }
     for (path, value), (command, python) in cases.items():
-        assert setting(path, value) == python
+        assert format_setting(path, value) == python
         before = speak("command")
         try:
-            assert setting(path, value) == command
+            assert format_setting(path, value) == command
         finally:
             speak(before)
 

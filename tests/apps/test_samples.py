@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from shoal.apps.samples import SAMPLES, sample, write_sample
-from shoal.apps.samples.draw import BATCH, SLOTS, draw, shipped, shipped_rows, slots
+from shoal.apps.samples.draw import BATCH, SLOTS, draw, read_sample_file, read_sample_hierarchy, slots
 from shoal.errors import DataError, OutputError, PolicyError
 
 # The CENSUS schema, in its order.
@@ -140,7 +140,7 @@ def test_hierarchies_are_trees_over_the_values(name: str) -> None:
     table = sample(name, 200_000)
     for file in SAMPLES[name].hierarchies:
         column = file.removeprefix(f"{name}_").removesuffix(".csv")
-        lines = shipped_rows(file)
+        lines = read_sample_hierarchy(file)
         assert {line[0] for line in lines} == set(table[column]), file
         assert len({line[0] for line in lines}) == len(lines)
         assert len({len(line) for line in lines}) == 1
@@ -153,7 +153,7 @@ def test_hierarchies_are_trees_over_the_values(name: str) -> None:
 
 @pytest.mark.parametrize("name", SAMPLES)
 def test_policies_speak_of_every_column_and_shipped_files(name: str) -> None:
-    policy = tomllib.loads(shipped(SAMPLES[name].policy))
+    policy = tomllib.loads(read_sample_file(SAMPLES[name].policy))
     assert list(policy["columns"]) == sorted(policy["columns"], key=sample(name, 1).columns.index)
     assert set(policy["columns"]) == set(sample(name, 1).columns)
     hierarchies = [column.get("hierarchy") for column in policy["columns"].values()]
@@ -190,7 +190,7 @@ def test_nothing_is_overwritten_unless_forced(tmp_path: Path) -> None:
     assert mine.read_text(encoding="utf-8") == "# edited"
     write_sample("patients", 6, out, force=True)
     assert pl.read_csv(out).height == 6
-    assert mine.read_text(encoding="utf-8") == shipped("patients.toml")
+    assert mine.read_text(encoding="utf-8") == read_sample_file("patients.toml")
 
 
 def test_a_second_table_may_share_an_unchanged_policy(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from starlette.datastructures import FormData, QueryParams
 
 from shoal.apps.samples import write_sample
 from shoal.apps.studio.compare import screen as compare
-from shoal.apps.studio.compare.frontier import HEIGHT, WIDTH, drawn
+from shoal.apps.studio.compare.frontier import HEIGHT, WIDTH, draw_frontier
 from shoal.apps.studio.compare.trials import trials_of
 from shoal.apps.studio.data.source import Source
 from shoal.apps.studio.page import page
@@ -38,7 +38,7 @@ def test_the_drawing_has_every_release_with_a_risk_inside_its_frame_and_labelled
         trial(0.2, 0.1), trial(0.4, 0.01), trial(0.5, 0.2, options={"strict": False}), trial(0.3, 0.05, at_risk=2),
         trial(0.1, None), trial(0.2, 0.3, status="failed"), trial(0.2, 0.1, k=10),
     ]  # fmt: skip
-    made = drawn(Comparison(trials=tuple(trials), adversaries=(), k=5), [10, 11, 12, 13, 14, 15, 16])
+    made = draw_frontier(Comparison(trials=tuple(trials), adversaries=(), k=5), [10, 11, 12, 13, 14, 15, 16])
     assert {point.place for point in made.points} == {10, 11, 12, 13, 16}
     by_place = {point.place: point for point in made.points}
     assert all(0 < point.x < WIDTH and 0 < point.y < HEIGHT for point in made.points)
@@ -51,7 +51,7 @@ def test_the_drawing_has_every_release_with_a_risk_inside_its_frame_and_labelled
     assert by_place[10].series != by_place[16].series
     assert made.across
     assert made.up
-    assert drawn(Comparison(trials=(trial(0.1, None),), adversaries=()), [0]) is None
+    assert draw_frontier(Comparison(trials=(trial(0.1, None),), adversaries=()), [0]) is None
 
 
 def test_one_release_alone_and_equal_values_are_drawn():
@@ -60,7 +60,7 @@ def test_one_release_alone_and_equal_values_are_drawn():
         [trial(0.0, 0.0), trial(0.0, 0.0)],
         [trial(5.0, 1.0), trial(5e4, 1e-6)],
     ):
-        made = drawn(Comparison(trials=tuple(trials), adversaries=()), list(range(len(trials))))
+        made = draw_frontier(Comparison(trials=tuple(trials), adversaries=()), list(range(len(trials))))
         assert len(made.points) == len(trials)
         assert all(0 <= point.x <= WIDTH and 0 <= point.y <= HEIGHT for point in made.points)
 

@@ -22,11 +22,11 @@ from starlette.datastructures import QueryParams
 from shoal import io
 from shoal.apps.samples import write_sample
 from shoal.apps.studio.data import screen as data
-from shoal.apps.studio.data.columns import BINS, Columns, described
+from shoal.apps.studio.data.column_facts import BINS, Columns, describe_column
 from shoal.apps.studio.data.rows import CHUNK, window
 from shoal.apps.studio.data.source import Source
 from shoal.apps.studio.form_fields import fields_of, taken
-from shoal.apps.studio.look.release import start_release
+from shoal.apps.studio.look.current_release import start_release
 from shoal.apps.studio.page import page
 from shoal.apps.studio.private_folder import Folder
 from shoal.apps.studio.project import Project
@@ -91,7 +91,7 @@ def test_a_window_of_rows_is_what_the_table_holds(tmp_path: Path):
 def test_facts_count_every_row_once(values: list[int | None]):
     column = pl.Series("c", values, pl.Int64)
     codes, distinct = io.factorize(column)
-    facts = described(distinct, np.bincount(codes, minlength=len(distinct)))
+    facts = describe_column(distinct, np.bincount(codes, minlength=len(distinct)))
     filled = [value for value in values if value is not None]
     assert facts.missing == values.count(None)
     assert facts.distinct == len(set(filled))
@@ -400,21 +400,21 @@ def test_a_file_that_changes_is_told_and_read_again_with_its_policy(project: Pro
     path = tmp_path / "t.csv"
     opened(project, pl.DataFrame({"age": [30, 40] * 50, "town": ["A", "B"] * 50}), path)
     project.set("privacy.k", "7")
-    assert not project.outdated
+    assert not project.is_outdated
     assert project.place() == path
     pl.DataFrame({"age": [30, 40, 50] * 50, "town": ["A", "B", "C"] * 50}).write_csv(path)
-    assert project.outdated
+    assert project.is_outdated
     with pytest.raises(ShoalError, match=r"t\.csv has changed since Studio read it"):
         start_release(project)
     assert "t.csv has changed" in page(project, "roles", QueryParams()).body.decode()
     project.read_again()
     settled(project)
-    assert not project.outdated
+    assert not project.is_outdated
     assert project.frame is not None
     assert project.frame.rows == 150
     assert project.tables["privacy"]["k"] == 7
     path.unlink()
-    assert project.outdated
+    assert project.is_outdated
 
 
 def test_another_tab_does_not_take_a_notice_away(project: Project, tmp_path: Path):
@@ -424,7 +424,7 @@ def test_another_tab_does_not_take_a_notice_away(project: Project, tmp_path: Pat
         found = project.notices_on(screen)
         if screen == "data":
             assert "missing.csv" in found[0].words
-    project.acted()
+    project.forget_seen_notices()
     assert not project.notices_on("data")
     project.tell("done", "somewhere")
     assert len(project.notices_on("look")) == len(project.notices_on("look")) == 1

@@ -19,13 +19,13 @@ from starlette.datastructures import FormData, QueryParams
 
 from shoal.apps.studio.data.source import Source
 from shoal.apps.studio.handover import screen as handover
-from shoal.apps.studio.handover.files import PAPERS, Item, items, written
+from shoal.apps.studio.handover.items import PAPERS, Item, items, written
 from shoal.apps.studio.jobs import Job
-from shoal.apps.studio.look.release import CARDS, CODEBOOKS, RECORD, Made
+from shoal.apps.studio.look.current_release import CARDS, CODEBOOKS, RECORD, Made
 from shoal.apps.studio.page import page
 from shoal.apps.studio.private_folder import Folder
 from shoal.apps.studio.project import Project
-from shoal.documents.report.report import EDITIONS
+from shoal.documents.report.build_report import EDITIONS
 from shoal.errors import ShoalError
 from shoal.policy import Policy
 from shoal.release.record import card_markdown
@@ -186,7 +186,7 @@ def test_a_release_is_written_into_a_database_and_verified_there(project: Projec
         ("handover", {"address": f"sqlite:///{tmp_path / 'out.db'}", "table": "public people"}),
     ):
         if action == "look":
-            from shoal.apps.studio.look.release import start_release
+            from shoal.apps.studio.look.current_release import start_release
 
             start_release(project)
         else:

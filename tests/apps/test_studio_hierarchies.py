@@ -18,7 +18,7 @@ from shoal.apps.studio.data.source import Source
 from shoal.apps.studio.hierarchies import number_line as bands
 from shoal.apps.studio.hierarchies import screen as hierarchies
 from shoal.apps.studio.hierarchies.edited_tree import Branches
-from shoal.apps.studio.hierarchies.hierarchy_columns import coded_columns, counted, trouble
+from shoal.apps.studio.hierarchies.hierarchy_columns import count_column, list_columns, trouble
 from shoal.apps.studio.hierarchies.preview import SAMPLE, attempt, branches_of, count
 from shoal.apps.studio.page import page
 from shoal.apps.studio.private_folder import Folder
@@ -218,7 +218,7 @@ def test_proposals_fit_their_column_and_differ():
 
 def test_cut_points_are_read_and_kept_nested():
     assert bands.read_points(" 30, 18;45.5\n18") == [18, 30, 45.5]
-    assert bands.nested([[18, 30], [30, 45]]) == [[18, 30, 45], [30, 45]]
+    assert bands.nest_levels([[18, 30], [30, 45]]) == [[18, 30, 45], [30, 45]]
     assert bands.coarser([[1, 2, 3, 4]]) == [[1, 2, 3, 4], [2, 4]]
     with pytest.raises(HierarchyError, match="'old' is not a number"):
         bands.read_points("18, old")
@@ -262,9 +262,9 @@ def hierarchy(project: Project, name: str):
 
 
 def step(project: Project, step_name: str, nodes: list[str], **fields: object) -> None:
-    from shoal.apps.studio.hierarchies.tree_editor import asked, tree_of
+    from shoal.apps.studio.hierarchies.tree_editor import find_column, tree_of
 
-    tree = tree_of(project, asked(project, {"column": "1"}))
+    tree = tree_of(project, find_column(project, {"column": "1"}))
     numbers = ",".join(str(named(tree, node).number) for node in nodes)
     do(project, "tree", column=1, step=step_name, stamp=tree.stamp, nodes=numbers, **fields)
 
@@ -317,9 +317,9 @@ def test_editing_a_tree_step_by_step(project: Project):
 
 
 def _number(project: Project, name: str) -> int:
-    from shoal.apps.studio.hierarchies.tree_editor import asked, tree_of
+    from shoal.apps.studio.hierarchies.tree_editor import find_column, tree_of
 
-    return named(tree_of(project, asked(project, {"column": "1"})), name).number
+    return named(tree_of(project, find_column(project, {"column": "1"})), name).number
 
 
 def test_a_step_on_an_old_page_is_refused(project: Project):
@@ -447,7 +447,7 @@ def test_odd_columns_have_a_page_and_most_of_them_a_tree(tmp_path: Path):
     project = Project(Folder())
     try:
         project.read(Source(tmp_path / "odd.parquet", "odd.parquet"), tmp_path / "odd.toml")
-        for index, column in enumerate(coded_columns(project)):
+        for index, column in enumerate(list_columns(project)):
             shown(project, index)
             if index < 3:
                 assert trouble(project, column)
@@ -455,7 +455,7 @@ def test_odd_columns_have_a_page_and_most_of_them_a_tree(tmp_path: Path):
                     do(project, "edit", column=index)
                 continue
             do(project, "edit", column=index)
-            assert trouble(project, coded_columns(project)[index]) == ""
+            assert trouble(project, list_columns(project)[index]) == ""
             assert 'role="treeitem"' in shown(project, index)
     finally:
         project.close()
@@ -477,8 +477,8 @@ def test_a_column_with_very_many_values_is_tried_on_some_and_checked_on_all(tmp_
     project = Project(Folder())
     try:
         project.read(Source(tmp_path / "long.parquet", "long.parquet"), tmp_path / "long.toml")
-        code, size = coded_columns(project)
-        assert len(counted(project, "code").some.values) == SAMPLE
+        code, size = list_columns(project)
+        assert len(count_column(project, "code").some.values) == SAMPLE
         assert "1 value of the column is text: 'x'" in trouble(project, code)
         assert trouble(project, size) == ""
         text = shown(project, 1)

@@ -206,7 +206,7 @@ def test_from_a_dropped_file_to_a_defended_release(studio: Callable[..., Visit],
 
 
 def test_a_policy_that_is_handed_over_names_files_that_come_with_it(tmp_path: Path) -> None:
-    from shoal.apps.studio.handover.files import movable
+    from shoal.apps.studio.handover.items import movable
     from shoal.apps.studio.private_folder import Folder
     from shoal.apps.studio.project import Project
     from shoal.policy import Policy

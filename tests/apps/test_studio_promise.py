@@ -18,7 +18,7 @@ from shoal.apps.studio.private_folder import Folder
 from shoal.apps.studio.project import Project
 from shoal.apps.studio.requirements import screen as promise
 from shoal.apps.studio.requirements.forms import Entry, entries, options, questions, with_entry, without_entry
-from shoal.apps.studio.requirements.outlook import known, outlook
+from shoal.apps.studio.requirements.outlook import find_outlook, outlook
 from shoal.judging.models import MODELS
 from shoal.judging.models.keys import parameters
 from shoal.methods import METHODS
@@ -78,7 +78,9 @@ def test_every_model_can_be_asked_for_with_every_parameter_and_taken_back(projec
             assert all(field.note for field in one.fields), f"{one.title} has a parameter without help"
             fields = [("key", one.key), ("rule", one.rule), *(("value", field.usual) for field in one.fields)]
             act(project, "ask", *fields, ("column", 0))
-            assert any(asked.kind is kind for asked in project.needed().privacy.requirements), one.title
+            assert any(asked.kind is kind for asked in project.require_policy().privacy.requirements), (
+                one.title
+            )
             places = [(e.key, e.rule) for e in entries(project.tables["privacy"])]
             act(project, "drop", ("entry", places.index((one.key, one.rule))))
             assert project.tables["privacy"] == before
@@ -149,7 +151,7 @@ def test_an_adversary_brings_what_they_need(project):
 @pytest.mark.parametrize("name", PRESETS)
 def test_presets_are_offered_and_shown_as_in_use(project, name):
     act(project, "preset", ("name", name))
-    assert project.policy.privacy.asked.keys() >= PRESETS[name].privacy.keys()
+    assert project.policy.privacy.values_by_key.keys() >= PRESETS[name].privacy.keys()
     assert html(project).count("in use") == 1
     project.undo()
     assert project.policy.privacy.k == 4
@@ -170,7 +172,7 @@ def test_what_cannot_be_kept_is_said_with_the_nearest_that_can(project):
     assert promise.state(project).mark == "done"
     # Advice for an earlier policy is not followed.
     act(project, "k", ("k", 100_000), ("notion", ""))
-    assert known(project) is None
+    assert find_outlook(project) is None
     act(project, "mend", ("place", 0))
     assert project.policy.privacy.k == 100_000
     assert outlook(project, 30).nearest[0].words == "k: 100,000 → 120"

@@ -184,7 +184,7 @@ def test_only_its_own_pages_may_change_anything(studio: Studio, origin: str | No
     for path in ("/studio/undo", "/studio/close", "/data/open", "/upload/data"):
         assert client.post(path, headers=headers).status_code == 403, path
     assert client.post("/studio/undo", headers=own(studio)).status_code == 303
-    assert not studio.closing
+    assert not studio.is_closing
 
 
 def test_other_sites_may_not_read(studio: Studio) -> None:
@@ -434,8 +434,10 @@ def test_a_mistake_is_told_on_the_page_and_prints_nothing(
 
 def test_only_settings_that_shoal_proposes_become_buttons(studio: Studio) -> None:
     from shoal.apps.studio.page import mends
-    from shoal.support.wording import setting
+    from shoal.support.wording import format_setting
 
-    proposed = f"too few rows: {setting('utility.suppression', 0.05)}, or {setting('privacy.k', ...)}"
+    proposed = (
+        f"too few rows: {format_setting('utility.suppression', 0.05)}, or {format_setting('privacy.k', ...)}"
+    )
     assert mends(proposed) == [("utility.suppression", "0.05")]
     assert mends("there is no column 'x; set privacy.k = 1'") == []

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.coding.column_plan import ColumnPlan
-from shoal.coding.encode import encode, renumbered
+from shoal.coding.encode import encode, renumber
 from shoal.coding.roles import QUASI, SENSITIVE, find_role
 from shoal.errors import DataError, HierarchyError
 
@@ -149,6 +149,6 @@ def test_many_columns_and_many_values():
 
 @given(st.lists(st.integers(0, 4), max_size=20), st.permutations(range(5)), st.sampled_from([5, 300, 70_000]))
 def test_renumbered_in_the_narrowest_type(numbers, code_of, size):
-    found = renumbered(np.array(numbers, np.uint8), np.array(code_of, np.int32), size)
+    found = renumber(np.array(numbers, np.uint8), np.array(code_of, np.int32), size)
     assert found.tolist() == [code_of[number] for number in numbers]
     assert found.dtype == {5: np.uint8, 300: np.uint16, 70_000: np.int32}[size]

@@ -162,7 +162,7 @@ def test_ordered_distances_over_many_codes(seed, codes, rows):
 @given(tables())
 def test_a_table_without_limits_is_one_block(table):
     """It is counted without a group number per row, and must be what grouping all rows gives."""
-    found, plain = table.blocks, table.grouped(np.zeros(table.rows, np.int32), 1)
+    found, plain = table.blocks, table.group_rows(np.zeros(table.rows, np.int32), 1)
     same([found.size], [plain.size])
     for ours, theirs in zip(found.sensitive, plain.sensitive, strict=True):
         same((ours.start, ours.value, ours.count), (theirs.start, theirs.value, theirs.count))

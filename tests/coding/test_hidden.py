@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.coding.hierarchy import build
-from shoal.coding.hierarchy.kinds import Misspelled, parsed
+from shoal.coding.hierarchy.kinds import Misspelled, parse_hierarchy
 from shoal.errors import DataError, InfeasibleError, LimitError, PolicyError
 from shoal.policy import Policy
 from shoal.release.value_sets import tells_more
@@ -100,7 +100,7 @@ TOLD = {
 @pytest.mark.parametrize(("ends", "labels"), TOLD.items())
 def test_a_label_covers_all_of_a_group_or_nothing(ends, labels):
     top, bottom = ends
-    kind = parsed({key: end for key, end in (("top", top), ("bottom", bottom)) if end is not None})
+    kind = parse_hierarchy({key: end for key, end in (("top", top), ("bottom", bottom)) if end is not None})
     assert {label: tells_more(kind, label) for label in labels} == labels
 
 
@@ -116,7 +116,7 @@ CALENDAR = {
 @pytest.mark.parametrize(("hidden", "labels"), CALENDAR.items())
 def test_a_label_of_dates_shows_whole_units_of_the_finest_level(hidden, labels):
     finest, bottom = hidden
-    kind = parsed({"dates": ["month", "year", "decade"], "finest": finest, "bottom": bottom})
+    kind = parse_hierarchy({"dates": ["month", "year", "decade"], "finest": finest, "bottom": bottom})
     assert {label: tells_more(kind, label) for label in labels} == labels
 
 
@@ -143,7 +143,7 @@ def test_labels_of_all_ranges_are_read_back_and_divide_no_group(kind, values, da
     low, high = made.lift(codes[some].min(keepdims=True), codes[some].max(keepdims=True))
     seen = np.zeros(made.size, np.bool_)
     seen[codes[some]] = True
-    seen = seen[made.told_apart(np.arange(made.size, dtype=np.int32))]
+    seen = seen[made.merge_hidden(np.arange(made.size, dtype=np.int32))]
     for shown in (None, seen):
         label = made.names(low, high, seen=shown)
         first, last, known = made.read(label)
@@ -255,7 +255,7 @@ WRONG = {
 @pytest.mark.parametrize(("message", "spec"), WRONG.items())
 def test_what_is_wrong_is_told(message, spec):
     with pytest.raises(Misspelled, match=message.replace("(", r"\(")):
-        parsed(spec)
+        parse_hierarchy(spec)
 
 
 def test_a_sensitive_column_cannot_hide_values_because_it_is_published_as_it_is():
@@ -264,16 +264,16 @@ def test_a_sensitive_column_cannot_hide_values_because_it_is_published_as_it_is(
 
 
 def test_meanings_of_groups_are_in_the_codebook():
-    kind = parsed({"widths": [5], "top": 90, "bottom": 18})
+    kind = parse_hierarchy({"widths": [5], "top": 90, "bottom": 18})
     assert [one.words("age") for one in kind.meanings(["90+", "<18", "85-89"])] == [
         "age >= 90",
         "age < 18",
         "85 <= age <= 89",
     ]
-    born = parsed({"dates": ["year", "decade"], "finest": "year", "bottom": 1937})
+    born = parse_hierarchy({"dates": ["year", "decade"], "finest": "year", "bottom": 1937})
     assert [one.words("born") for one in born.meanings(["<1937", "1937-1939"])] == [
         "born <= 1936-12-31",
         "1937-01-01 <= born <= 1939-12-31",
     ]
-    zips = parsed({"mask": "right", "show": 3, "small": ["036"]})
+    zips = parse_hierarchy({"mask": "right", "show": 3, "small": ["036"]})
     assert zips.meanings(["000*"])[0].words("zip") == "zip starts with 000 or 036"

@@ -235,7 +235,7 @@ def test_names_of_one_level():
 def test_limits_let_rows_meet_below_their_first_marked_node_only(hierarchy, data):
     nodes = nodes_of(hierarchy)
     marks = data.draw(st.lists(st.sampled_from(nodes), max_size=3))
-    limited = hierarchy.limited([mark[2] for mark in marks])
+    limited = hierarchy.with_limit([mark[2] for mark in marks])
     for level in limited.levels:
         assert np.all(np.diff(level.starts) > 0)
         assert level.starts[0] == 0
@@ -269,22 +269,22 @@ def test_limits_let_rows_meet_below_their_first_marked_node_only(hierarchy, data
 
 def test_limits_by_level_and_their_errors():
     hierarchy = build(pl.Series([1, 2, 7, 12]), {"widths": [5, 10]})
-    limited = hierarchy.limited(1)
+    limited = hierarchy.with_limit(1)
     assert limited.levels[-1].names.to_list() == ["0-4", "5-9", "10-14"]
     assert limited.blocks.tolist() == [0, 0, 2, 3]
     with pytest.raises(HierarchyError, match=r"level 4 does not exist: .* 0 to 3"):
-        hierarchy.limited(4)
+        hierarchy.with_limit(4)
     with pytest.raises(HierarchyError, match=r"no node is called '0-8' \(did you mean '0-[49]'"):
-        hierarchy.limited(["0-8"])
+        hierarchy.with_limit(["0-8"])
     free = build(pl.Series([1, 2, 7]))
-    assert free.limited(["*"]) is free
-    assert not free.limited(0).free
+    assert free.with_limit(["*"]) is free
+    assert not free.with_limit(0).free
     with pytest.raises(HierarchyError, match="free ranges"):
-        free.limited(["2"])
+        free.with_limit(["2"])
 
 
 def test_a_remainder_with_a_hole_becomes_a_run_and_null_stays_last():
-    hierarchy = build(pl.Series([1, 6, 11, None]), {"widths": [5]}).limited(["5-9"])
+    hierarchy = build(pl.Series([1, 6, 11, None]), {"widths": [5]}).with_limit(["5-9"])
     assert hierarchy.leaves.to_list() == [6, 1, 11, None]
     assert hierarchy.levels[-1].names.to_list() == ["5-9", "*"]
     assert hierarchy.ordered == 0
@@ -721,8 +721,8 @@ def test_texts_that_are_numbers_or_moments_are_named_by_their_meaning():
         )
         again = tree.read(names)
         assert again[2].all()
-        assert (again[0] == tree.shown(first, last, seen)[0]).all()
-        assert (again[1] == tree.shown(first, last, seen)[1]).all()
+        assert (again[0] == tree.narrow_to_seen(first, last, seen)[0]).all()
+        assert (again[1] == tree.narrow_to_seen(first, last, seen)[1]).all()
     assert tree.own_names.to_list() == tree.leaves.to_list()
     moments = build(pl.Series(["2001-02-03T04:05", "1999-01-01T00:00", "soon"]))
     seen = np.array([leaf != "soon" for leaf in moments.leaves])

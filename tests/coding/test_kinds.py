@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 from shoal.coding.hierarchy import KINDS, Hierarchy, build
-from shoal.coding.hierarchy.kinds import Misspelled, TableKind, parsed
+from shoal.coding.hierarchy.kinds import Misspelled, TableKind, parse_hierarchy
 from shoal.documents.report import main_sections as sections
 from shoal.policy import Policy, json_schema, toml
 
@@ -68,7 +68,7 @@ def test_a_policy_reaches_the_kind(folder, name):
     assert kind.name == name
     policy = policy_with(kind.example, folder)
     (plan,) = policy.plans(["a"])
-    assert type(parsed(plan.hierarchy)) is kind
+    assert type(parse_hierarchy(plan.hierarchy)) is kind
     hierarchy = build(VALUES[name], plan.hierarchy)
     assert isinstance(hierarchy, Hierarchy)
     at = hierarchy.locate(VALUES[name].slice(1, 1))
@@ -124,15 +124,15 @@ def test_the_schema_describes_the_kind(name):
 def test_a_table_kind_refuses_what_it_does_not_know(folder, name):
     example = dict(KINDS[name].example)
     with pytest.raises(Misspelled, match="spelling is unknown here"):
-        parsed({**example, "spelling": 1})
+        parse_hierarchy({**example, "spelling": 1})
     with pytest.raises(Misspelled) as caught:
-        parsed({name: 0.5 if name != "top" else "high", "spelling": 1})
+        parse_hierarchy({name: 0.5 if name != "top" else "high", "spelling": 1})
     assert {flaw.keys[0] for flaw in caught.value.flaws} == {name, "spelling"}
 
 
 @pytest.mark.parametrize("name", KINDS)
 def test_the_report_says_what_the_kind_does(name):
-    kind = parsed(KINDS[name].example)
+    kind = parse_hierarchy(KINDS[name].example)
     assert kind.describe(free=True)
     # The words come from the kind: the report knows none of their names.
     source = Path(sections.__file__).read_text()

@@ -214,7 +214,7 @@ def test_spreads_are_those_of_plain_counting(table: CodedTable, width: int) -> N
     def parts(row: int, column: int) -> dict[int, float]:
         if column >= quasi:
             return {int(bins[column].bin_of[published.sensitive_codes[row, column - quasi]]): 1.0}
-        low, high = (ends[published.class_of[row], column] for ends in published.covered)
+        low, high = (ends[published.class_of[row], column] for ends in published.cell_ranges)
         out: dict[int, float] = {}
         for code in range(low, high + 1):
             out[code // width] = out.get(code // width, 0.0) + 1 / (high - low + 1)

@@ -160,12 +160,12 @@ def test_an_output_that_exists_is_kept_unless_forced(spark, place: Path, tmp_pat
 
 
 def test_rows_that_are_lost_are_noticed(spark, place: Path, tmp_path: Path, monkeypatch):
-    real = making.rendered
+    real = making.render_frame
 
     def broken(*given, **more):
         return real(*given, **more).limit(598)
 
-    monkeypatch.setattr(making, "rendered", broken)
+    monkeypatch.setattr(making, "render_frame", broken)
     with pytest.raises(EngineError, match=r"600 rows were to be published, but 598 came back"):
         anonymize_file(place, policy("mondrian"), tmp_path / "out")
     assert left_in(tmp_path) == []
@@ -173,7 +173,7 @@ def test_rows_that_are_lost_are_noticed(spark, place: Path, tmp_path: Path, monk
 
 def test_what_violates_the_policy_is_not_written(spark, place: Path, tmp_path: Path, monkeypatch):
     """A method that goes wrong in a task: every row shows its own values."""
-    real = making.finished
+    real = making.finish_parts
 
     def broken(*given):
         frame = real(*given)
@@ -181,7 +181,7 @@ def test_what_violates_the_policy_is_not_written(spark, place: Path, tmp_path: P
             frame = frame.withColumn(f"l{j}", frame[f"c{j}"]).withColumn(f"h{j}", frame[f"c{j}"])
         return frame
 
-    monkeypatch.setattr(making, "finished", broken)
+    monkeypatch.setattr(making, "finish_parts", broken)
     with pytest.raises(shoal.ViolationError, match=r"3-anonymity: required 3, reached 1"):
         anonymize_file(place, policy("mondrian"), tmp_path / "out")
     assert left_in(tmp_path) == []
@@ -224,13 +224,13 @@ def test_an_interrupted_driver_leaves_nothing(spark, place: Path, tmp_path: Path
 def test_a_task_without_memory_is_told_and_nothing_is_written(
     spark, place: Path, tmp_path: Path, monkeypatch
 ):
-    real = making.rendered
+    real = making.render_frame
 
     def greedy(*given, **more):
         frame = real(*given, **more)
         return frame.mapInArrow(_out_of_memory, frame.schema)
 
-    monkeypatch.setattr(making, "rendered", greedy)
+    monkeypatch.setattr(making, "render_frame", greedy)
     with pytest.raises(EngineError, match=r"memory.*part_rows"):
         anonymize_file(place, policy("full-domain"), tmp_path / "out")
     assert left_in(tmp_path) == []

@@ -127,7 +127,7 @@ def test_full_domain_finds_the_optimum_of_trying_all_mappings(case, most):
     assert release.facts["loss"] == pytest.approx(value * unit, abs=1e-9)
     shown = published(table, requirements, levels)
     kept = {tuple(row) for row in shown.low.tolist()}
-    failing = there.failing(np.array(levels, np.int64))._together()
+    failing = there.find_failing(np.array(levels, np.int64))._together()
     assert len(failing) == len(failing.unique())
     every = {
         tuple(int(a.hierarchy.low[lv, c]) for a, lv, c in zip(table.attributes, levels, row, strict=True))
@@ -226,8 +226,8 @@ def test_the_release_is_that_of_the_local_engine(
     spark, people: Path, monkeypatch, method: str, most: int, asked: dict
 ):
     counted = []
-    real = Combinations.tallied
-    monkeypatch.setattr(Combinations, "tallied", lambda *given: counted.append(1) or real(*given))
+    real = Combinations.tally
+    monkeypatch.setattr(Combinations, "tally", lambda *given: counted.append(1) or real(*given))
     monkeypatch.setattr(making, "MOST_COMBINATIONS", most)
     chosen = policy(method, hierarchies=WIDTHS, **asked)
     there = shoal.anonymize(spark.read.parquet(str(people)), chosen)

@@ -15,10 +15,10 @@ import shoal
 from shoal.engines.spark import finish_boxes as finishing
 from shoal.engines.spark import make_release as making
 from shoal.engines.spark.count_boxes import Boxes, Router
-from shoal.engines.spark.finish_boxes import MOST_JOINED, joined
+from shoal.engines.spark.finish_boxes import MOST_JOINED, join_failed_parts
 from shoal.errors import DataError, InfeasibleError, LimitError
 from shoal.methods.partitioning.counted_cuts import CutTree
-from shoal.methods.parts.on_parts import bundled
+from shoal.methods.parts.on_parts import bundle_parts
 from shoal.release import closures
 from tests.engines.test_spark_releases import check_valid, people, place, policy
 from tests.methods.test_parts import Choosy
@@ -45,12 +45,12 @@ _ = people, place  # fixtures
     ],
 )
 def test_a_part_without_a_release_goes_to_the_one_before_or_to_the_next(made, together):
-    assert bundled([letter == "y" for letter in made]) == together
+    assert bundle_parts([letter == "y" for letter in made]) == together
 
 
 @given(st.lists(st.booleans(), min_size=2, max_size=12))
 def test_every_part_stays_in_order_and_none_without_a_release_stays_alone(made):
-    found = bundled(made)
+    found = bundle_parts(made)
     assert [at for own in found for at in own] == list(range(len(made)))
     assert all(made[own[0]] for own in found if len(own) == 1)
     assert max(map(len, found)) <= 3
@@ -79,14 +79,17 @@ def test_boxes_are_listed_as_a_walk_down_the_tree_meets_them(cuts, data):
 def test_parts_are_joined_until_a_task_could_not_hold_them():
     sizes = {3: 90, 4: 80, 7: 100, 8: 95}
     parts = [(3,), (4,), (7,), (8,)]
-    assert joined(parts, {7: "no"}, sizes, 100) == ([(3,), (4, 7), (8,)], [(4, 7)])
-    assert joined([(3,), (4, 7), (8,)], {3: "no", 8: "no"}, sizes, 100) == ([(3, 4, 7, 8)], [(3, 4, 7, 8)])
+    assert join_failed_parts(parts, {7: "no"}, sizes, 100) == ([(3,), (4, 7), (8,)], [(4, 7)])
+    assert join_failed_parts([(3,), (4, 7), (8,)], {3: "no", 8: "no"}, sizes, 100) == (
+        [(3, 4, 7, 8)],
+        [(3, 4, 7, 8)],
+    )
     with pytest.raises(
         LimitError, match=rf"\(no\).*has 365 rows, more than {MOST_JOINED} x 90.*part_rows to 92 or"
     ):
-        joined([(3,), (4, 7), (8,)], {3: "no", 8: "no"}, sizes, 90)
+        join_failed_parts([(3,), (4, 7), (8,)], {3: "no", 8: "no"}, sizes, 90)
     with pytest.raises(LimitError, match=r"^no$"):
-        joined([(3, 4, 7, 8)], {3: "no"}, sizes, 100)
+        join_failed_parts([(3, 4, 7, 8)], {3: "no"}, sizes, 100)
 
 
 # --- on the cluster ----------------------------------------------------------------------------------------------
@@ -111,7 +114,7 @@ def made_by(monkeypatch, method, spark, place: Path, part_rows: int) -> shoal.Re
 
 def test_parts_without_a_release_are_joined(spark, place: Path, monkeypatch):
     rounds, first = [], []
-    real, cut = finishing.finished, making.cut_into_boxes
+    real, cut = finishing.finish_parts, making.cut_into_boxes
 
     def counted(*given, **more):
         rounds.append(given[4])
@@ -121,7 +124,7 @@ def test_parts_without_a_release_are_joined(spark, place: Path, monkeypatch):
         first.append(cut(*given))
         return first[0]
 
-    monkeypatch.setattr(making, "finished", counted)
+    monkeypatch.setattr(making, "finish_parts", counted)
     monkeypatch.setattr(making, "cut_into_boxes", seen)
     result = made_by(monkeypatch, Choosy(least=100), spark, place, 150)
     sizes = first[0].sizes
@@ -152,7 +155,7 @@ def test_other_errors_are_not_taken_for_a_part_without_a_release(spark, place: P
 
 def test_a_joined_part_that_is_made_again_is_the_same(spark, place: Path, monkeypatch):
     """Nothing of a round is kept on disk, so that every later pass makes all parts anew, as after a lost machine."""
-    monkeypatch.setattr(making, "_kept", lambda _, frame: frame)
+    monkeypatch.setattr(making, "_persist", lambda _, frame: frame)
     result = made_by(monkeypatch, Halves(least=120), spark, place, 100)
     check_valid(result, place, policy("mondrian", 100))
     assert (result.rows, result.suppressed) == (600, 0)

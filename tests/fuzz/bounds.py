@@ -38,7 +38,7 @@ from shoal.judging.models.feasibility import reasons_against
 from shoal.judging.models.requirements import Requirements
 from shoal.methods import METHODS, Method
 from shoal.methods.wrappers import propose_release
-from shoal.pipeline.comparison.auto import with_choice
+from shoal.pipeline.comparison.choose_release import with_choice
 from shoal.pipeline.plan import Plan
 from shoal.pipeline.steps import propose
 from shoal.release.received.read_earlier import encode_whole

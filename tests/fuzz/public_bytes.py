@@ -34,7 +34,7 @@ import xlsxwriter
 
 import shoal
 from shoal.documents.codebook.codebook_files import codebook_text
-from shoal.documents.report.report import public_page
+from shoal.documents.report.build_report import public_page
 from shoal.documents.report.report_parts import SignOff
 from shoal.documents.report.subject import read_subject
 from shoal.errors import ShoalError

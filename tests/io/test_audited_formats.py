@@ -14,7 +14,7 @@ from shoal import DatabaseTable
 from shoal.io import FORMATS
 from shoal.io.formats.format import FileFormat
 from shoal.pipeline.anonymize import anonymize_file
-from shoal.release.published_types import retyped
+from shoal.release.published_types import restore_type
 
 ROWS, PEOPLE = 24, 60
 POPULATION: dict[str, Any] = {"column": "member"}
@@ -67,7 +67,7 @@ QUASI = {"k-map": ("smokes",), "presence": ("smokes", "age")}
 def _is_written(kind: Any) -> bool:
     """Whether Shoal writes this format by itself, and what it needs is installed."""
     as_file = isinstance(kind, FileFormat) and not kind.is_folder and bool(kind.suffixes)
-    return (kind.is_database or as_file) and not kind.missing(writing=True)
+    return (kind.is_database or as_file) and not kind.what_to_install(writing=True)
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
@@ -102,9 +102,9 @@ def test_an_audit_agrees_with_the_verdicts_of_anonymize(name, question, tmp_path
 
 @pytest.mark.parametrize("values", [[0, 1, None], [1.0, 0.0], [1]])
 def test_zero_and_one_are_booleans_where_the_original_has_booleans(values):
-    found = retyped(pl.Series("a", values), pl.Boolean())
+    found = restore_type(pl.Series("a", values), pl.Boolean())
     assert found.to_list() == [None if value is None else bool(value) for value in values]
 
 
 def test_other_numbers_are_not():
-    assert retyped(pl.Series("a", [0, 1, 2]), pl.Boolean()).dtype == pl.Int64
+    assert restore_type(pl.Series("a", [0, 1, 2]), pl.Boolean()).dtype == pl.Int64

@@ -24,9 +24,9 @@ from shoal import DatabaseTable
 from shoal.apps.cli import main
 from shoal.errors import DataError, PolicyError
 from shoal.io import read
-from shoal.io.databases.address import parsed
+from shoal.io.databases.address import parse_address
 from shoal.io.databases.sessions import RowSession
-from shoal.io.databases.sql_names import TableName, meanings, quoted
+from shoal.io.databases.sql_names import TableName, meanings, quote_name
 from shoal.policy import Policy
 from tests.harness.commands import HOME
 from tests.harness.server import READER, SECRET
@@ -78,9 +78,9 @@ def test_a_table_and_a_query_are_read(places, name):
 @pytest.mark.parametrize("name", ["postgresql", "sqlite", "duckdb"])
 def test_a_name_is_only_a_name(places, name, server, tmp_path):
     odd = 'x"; drop table people; --'
-    make = f"CREATE TABLE {quoted(odd)} AS SELECT * FROM people"
+    make = f"CREATE TABLE {quote_name(odd)} AS SELECT * FROM people"
     if name == "postgresql":
-        server.run(f"DROP TABLE IF EXISTS {quoted(odd)}", make)
+        server.run(f"DROP TABLE IF EXISTS {quote_name(odd)}", make)
     elif name == "sqlite":
         with contextlib.closing(sqlite3.connect(tmp_path / "p.sqlite")) as connection:
             connection.execute(make)
@@ -260,7 +260,7 @@ def test_schemas(server):
 
 
 def test_the_parts_of_an_address():
-    found = parsed("postgresql://me%40x@[::1]:5433,b/db%201?sslmode=require", "")
+    found = parse_address("postgresql://me%40x@[::1]:5433,b/db%201?sslmode=require", "")
     assert (found.user, found.hosts, found.name) == ("me@x", (("[::1]", "5433"), ("b", "")), "db 1")
     assert str(found) == "postgresql://me%40x@[::1]:5433,b/db%201"
     assert found.options == {"sslmode": "require"}
@@ -510,12 +510,14 @@ def test_drivers_that_give_python_values(server):
     server.load("people", PEOPLE)
     session, database = RowSession(server.connect()), DatabaseTable(server.url).database
     with contextlib.closing(session.connection):
-        data = database.data(session, database.wanted(session, DatabaseTable(server.url, "people")))
+        data = database.data(
+            session, database.resolve_selection(session, DatabaseTable(server.url, "people"))
+        )
         assert data.equals(PEOPLE)
         for value in ("'infinity'::date", "'-infinity'::timestamp"):
             asked = DatabaseTable(server.url, query=f"SELECT now() AS a, {value} AS b")
             with pytest.raises(DataError, match="column 'b' holds dates that are infinite"):
-                database.data(session, database.wanted(session, asked))
+                database.data(session, database.resolve_selection(session, asked))
 
 
 def test_an_error_of_the_server_shows_no_value(server):

@@ -23,7 +23,7 @@ from shoal import DatabaseTable
 from shoal.apps.cli import main
 from shoal.errors import DataError, OutputError
 from shoal.io import Outbox, ReadOptions, databases, read
-from shoal.io.databases.sql_names import quoted
+from shoal.io.databases.sql_names import quote_name
 from shoal.io.drafts import is_draft
 from shoal.pipeline.anonymize import anonymize_file
 from shoal.policy import Policy
@@ -38,7 +38,7 @@ NAMES = ["postgresql", "sqlite", "duckdb"]
 def places(server, tmp_path) -> dict[str, str]:
     """A table of people in a server, and files that do not exist yet."""
     server.load("people", PEOPLE)
-    server.run(*(f"DROP TABLE IF EXISTS {quoted(name)} CASCADE" for name in server.tables() - {"people"}))
+    server.run(*(f"DROP TABLE IF EXISTS {quote_name(name)} CASCADE" for name in server.tables() - {"people"}))
     return {
         "postgresql": server.url,
         "sqlite": f"sqlite:///{tmp_path}/out.sqlite",
@@ -48,7 +48,7 @@ def places(server, tmp_path) -> dict[str, str]:
 
 def tables_at(url: str) -> set[str]:
     stored = DatabaseTable(url)
-    with stored.database.opened(stored) as session:
+    with stored.database.open_session(stored) as session:
         return {name.table for name in stored.database.tables(session)}
 
 
@@ -304,7 +304,7 @@ def test_rows_of_a_replaced_table_are_gone_from_a_file_or_it_is_told(places, tmp
         told = any("may still contain rows of the table that was replaced" in note for note in notes)
         gone = b"before" not in (tmp_path / f"out.{name}").read_bytes()
         assert (told, gone or told) == (name == "duckdb", True)
-        with out.database.opened(out, writing=True) as session:
+        with out.database.open_session(out, writing=True) as session:
             if name == "sqlite":  # not every copy of SQLite does so by itself
                 assert session.rows("PRAGMA secure_delete") == [(1,)]
 
@@ -315,7 +315,7 @@ def test_a_table_that_others_use_is_waited_for_only_for_seconds(server, places, 
     with server.connect() as other, other.cursor() as cursor:
         cursor.execute("LOCK TABLE r IN ACCESS SHARE MODE")
         kind = type(out.database)
-        real = kind.connected
+        real = kind.connect
 
         def hasty(self, address, *, writing):
             session = real(self, address, writing=writing)
@@ -323,7 +323,7 @@ def test_a_table_that_others_use_is_waited_for_only_for_seconds(server, places, 
                 session.execute("SET LOCAL lock_timeout = '0.2s'")
             return session
 
-        monkeypatch.setattr(kind, "connected", hasty)
+        monkeypatch.setattr(kind, "connect", hasty)
         with pytest.raises(OutputError, match="the table is in use by somebody else; try again later"):
             published(pl.DataFrame({"new": [1]}), out, force=True)
     assert read(out).columns == ["old"]

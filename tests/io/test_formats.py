@@ -29,7 +29,7 @@ from shoal.errors import DataError, OutputError
 from shoal.io import FORMATS, Frame, Outbox, ReadOptions, formats, read, write
 from shoal.io.format_limits import refusal
 from shoal.io.formats.format import FileFormat, Format
-from shoal.io.frame import framed
+from shoal.io.frame import build_frame
 from shoal.io.read_options import ColumnReading
 
 PAGE = Path(__file__).parents[2] / "docs" / "command-line.md"
@@ -289,7 +289,7 @@ class Pond(Format):
 
     def read(self, source: object, options: ReadOptions) -> Frame:
         data = pl.DataFrame({"asked": [str(source)]})
-        return framed(self.name, data.lazy(), options)
+        return build_frame(self.name, data.lazy(), options)
 
 
 def test_a_scheme_reaches_its_format_as_it_was_written(monkeypatch):

@@ -140,7 +140,7 @@ def test_postgresql_runs_one_select(server):
             anonymize_file(DatabaseTable(server.url, query=query), POLICY, DatabaseTable(server.url, "r"))
     hostile = DatabaseTable(server.url, query=BREAKOUT.format("DROP TABLE people"))
     with server.connect() as connection, pytest.raises(database.errors()):
-        database.wanted(RowSession(SimpleConnection(connection)), hostile)
+        database.resolve_selection(RowSession(SimpleConnection(connection)), hostile)
     assert server.rows("SELECT count(*) FROM people") == [(40,)]
     odd = "SELECT age, 'it''s; $$ -- ' AS \"a;b\" FROM people -- all)"
     assert read(DatabaseTable(server.url, query=odd)).rows == 40
@@ -167,7 +167,7 @@ def test_a_query_sees_no_variable_of_shoal(files):
     from shoal.io.formats.duckdb import DuckDb
 
     stored = DatabaseTable(files["duckdb"], "people")
-    with DuckDb().opened(stored) as session:
+    with DuckDb().open_session(stored) as session:
         frame = pl.DataFrame({"a": [1]})
         assert frame.height == 1
         with pytest.raises(duckdb.CatalogException):
@@ -179,7 +179,7 @@ def test_a_query_sees_no_variable_of_shoal(files):
 @pytest.mark.parametrize("writing", [False, True])
 def test_views_of_a_sqlite_file_call_nothing_with_side_effects(files, writing):
     stored = DatabaseTable(files["sqlite"], "people")
-    with stored.database.opened(stored, writing=writing) as session:
+    with stored.database.open_session(stored, writing=writing) as session:
         assert session.rows("PRAGMA trusted_schema") == [(0,)]
         with pytest.raises(stored.database.errors()):
             session.rows("SELECT load_extension('x')")

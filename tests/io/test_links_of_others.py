@@ -13,7 +13,7 @@ from click.testing import CliRunner
 import shoal
 from shoal import io
 from shoal.apps.cli import main
-from shoal.apps.studio.handover.files import Item, written
+from shoal.apps.studio.handover.items import Item, written
 from shoal.errors import OutputError
 from shoal.io import draft_folders
 from shoal.io.databases import DatabaseTable

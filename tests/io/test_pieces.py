@@ -195,7 +195,7 @@ def released(rows: int, piece: int, methods: list[dict], ages: int, monkeypatch:
         shoal.anonymize(frame, policy, seed=2)  # its first rows repeat, so that threads number them
     towns = pl.Series(["Bern", "Basel", "Genf"])
     places = random.integers(0, 3, rows).astype(np.int32)
-    shown = sheet.Sheet({"town": sheet.Cells(towns, places)}, rows).narrowed()
+    shown = sheet.Sheet({"town": sheet.Cells(towns, places)}, rows).narrow()
     assert shown["town"].to_list() == towns.gather(places).to_list()
     return watch
 

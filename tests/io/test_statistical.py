@@ -14,7 +14,7 @@ import shoal
 from shoal.coding.hierarchy import build
 from shoal.errors import DataError, OutputError
 from shoal.io import FORMATS, Outbox, read, write
-from shoal.io.formats.statistical import coded_column, texts_of
+from shoal.io.formats.statistical import split_codes_and_labels, texts_of
 from shoal.pipeline.anonymize import anonymize_file
 from shoal.policy import Policy
 from tests.inputs.workbooks import write_xls
@@ -132,9 +132,9 @@ def test_where_only_some_codes_have_labels_they_are_numbers():
     """98 means 98 or older, and -1 nothing: numbers keep the labels of those that are published."""
     codes = {98: "98 or older", -1: "unused"}
     numbers = pl.Series("age", [20, 30, 98])
-    assert coded_column(numbers, codes) == (numbers, {98: "98 or older"})
+    assert split_codes_and_labels(numbers, codes) == (numbers, {98: "98 or older"})
     # If only 98 is published, a reader would take the label for the value.
-    assert coded_column(pl.Series("age", [98, None]), codes)[1] == {}
+    assert split_codes_and_labels(pl.Series("age", [98, None]), codes)[1] == {}
 
 
 def test_partly_labelled_numbers_come_and_go(tmp_path):

@@ -65,7 +65,7 @@ def small_pieces(monkeypatch):
 def test_columns_of_a_file_are_coded_in_pieces(name, suffix, tmp_path, small_pieces):
     path = io.write(pl.DataFrame({name: KINDS[name], "other": range(7)}), tmp_path / f"t{suffix}")
     read = io.read(path)
-    found = read.coded(name)
+    found = read.code_column(name)
     shown, wanted = found.gather(slice(None)), KINDS[name].alias(name)
     assert shown.equals(read.column(name), null_equal=True, check_dtypes=True)
     assert shown.cast(pl.String).equals(wanted.cast(pl.String), null_equal=True) or wanted.dtype.is_float()
@@ -78,14 +78,14 @@ def test_dictionaries_of_row_groups_are_joined(values, tmp_path, small_pieces):
     path = tmp_path / "groups.parquet"
     pq.write_table(pa.table({"x": pa.array(values), "x.y": list("vwxyz")}), path, row_group_size=2)
     for name, wanted in (("x", values), ("x.y", list("vwxyz"))):
-        assert io.read(path).coded(name).gather(slice(None)).to_list() == wanted
+        assert io.read(path).code_column(name).gather(slice(None)).to_list() == wanted
 
 
 def test_values_that_only_a_dictionary_lists_are_no_values_of_the_column(tmp_path, small_pieces):
     path = tmp_path / "listed.parquet"
     listed = pa.DictionaryArray.from_arrays(pa.array([0, 2, None, 0, 2]), pa.array(["a", "nobody", "b"]))
     pq.write_table(pa.table({"x": listed}), path)
-    found = io.read(path).coded("x")
+    found = io.read(path).code_column("x")
     assert sorted(found.values.drop_nulls().cast(pl.String)) == ["a", "b"]
 
 
@@ -94,12 +94,12 @@ def test_bytes_that_are_not_text_are_refused(tmp_path, small_pieces):
     odd = pa.Array.from_buffers(pa.string(), 4, pa.array([b"\xff"] * 4).buffers())
     pq.write_table(pa.table({"x": odd}), path)
     with pytest.raises(DataError, match="x"):
-        io.read(path).coded("x")
+        io.read(path).code_column("x")
 
 
 def test_reading_options_hold_for_columns_in_pieces(tmp_path, small_pieces):
     path = io.write(pl.DataFrame({"x": ["a", "NA", "b", "NA", "a"]}), tmp_path / "t.parquet")
-    found = io.read(path, io.ReadOptions(null_values=("NA",))).coded("x")
+    found = io.read(path, io.ReadOptions(null_values=("NA",))).code_column("x")
     assert found.gather(slice(None)).to_list() == ["a", None, "b", None, "a"]
 
 
@@ -108,7 +108,7 @@ def test_a_file_that_changes_between_its_columns_is_refused(tmp_path, small_piec
     read = io.read(path)
     io.write(pl.DataFrame({"x": list("bbaac")}), path, force=True)
     with pytest.raises(DataError, match="changed"):
-        read.coded("x")
+        read.code_column("x")
 
 
 @given(st.lists(st.sampled_from(["a", "b", None, "c"]), min_size=1, max_size=12))
@@ -324,7 +324,7 @@ def test_a_narrowed_sheet_has_the_same_rows(data):
         wide = wide.only(["shared", "words", "zero"])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sheet, "PIECE", 5)
-        narrow = wide.narrowed()
+        narrow = wide.narrow()
         assert pl.concat(narrow.parts()).equals(wide.whole())
     assert narrow.whole().equals(wide.whole(), null_equal=True)
     assert [narrow[name].to_list() for name in ("shared", "words")] == [
@@ -332,7 +332,7 @@ def test_a_narrowed_sheet_has_the_same_rows(data):
     ]
     assert narrow.cells["shared"].placed is not None
     assert narrow.cells["zero"].placed is None  # one code for two zeros would change a cell
-    numbers, values = narrow.numbered("words", sheet.coded_values)
+    numbers, values = narrow.number_cells("words", sheet.code_values)
     assert values.gather(numbers).equals(wide["words"].alias("words"), null_equal=True)
     back = np.array(data.draw(st.permutations(range(height))), np.int32)
     assert narrow.taken(back).whole().equals(wide.whole()[back], null_equal=True)
@@ -342,7 +342,7 @@ def test_every_order_of_many_rows_is_equally_likely(monkeypatch, repeated):
     monkeypatch.setattr(render, "PIECE", 1)
     monkeypatch.setattr(render, "BUCKETS", 2)
     random, draws = np.random.default_rng(11), round(24_000 * repeated)
-    seen = Counter(tuple(render.permuted(4, random).tolist()) for _ in range(draws))
+    seen = Counter(tuple(render.permute_rows(4, random).tolist()) for _ in range(draws))
     assert set(seen) == set(permutations(range(4)))
     expected = draws / 24
     # Chi squared with 23 degrees of freedom is above 49.7 once in a thousand.
@@ -351,7 +351,7 @@ def test_every_order_of_many_rows_is_equally_likely(monkeypatch, repeated):
 
 def test_many_rows_are_put_in_the_same_order_by_the_same_seed(monkeypatch):
     monkeypatch.setattr(render, "PIECE", 100)
-    first, again, other = (render.permuted(5000, np.random.default_rng(seed)) for seed in (1, 1, 2))
+    first, again, other = (render.permute_rows(5000, np.random.default_rng(seed)) for seed in (1, 1, 2))
     assert np.array_equal(first, again)
     assert not np.array_equal(first, other)
     assert np.array_equal(np.sort(first), np.arange(5000))
@@ -364,11 +364,11 @@ def test_a_value_that_only_the_file_lists_is_noticed(tmp_path):
     pq.write_table(pa.table({"x": listed}), path)
     rows = sheet.Sheet(
         {"x": sheet.Cells(pl.Series(["b", "a", None]), np.array([1, 0, 2, 1, 0], np.int32))}, 5
-    ).narrowed()
-    _, changed = returning.returned_by_codes(parquet.Parquet().row_groups(path), rows, lambda _: [])
+    ).narrow()
+    _, changed = returning.compare_by_codes(parquet.Parquet().row_groups(path), rows, lambda _: [])
     assert changed == "the values of 'x'"
     pq.write_table(pa.table({"x": ["a", "b", None, "a", "b"]}), path, row_group_size=2)
-    back, changed = returning.returned_by_codes(parquet.Parquet().row_groups(path), rows, lambda _: [])
+    back, changed = returning.compare_by_codes(parquet.Parquet().row_groups(path), rows, lambda _: [])
     assert (changed, back.whole()["x"].to_list()) == ("", ["a", "b", None, "a", "b"])
 
 
@@ -389,8 +389,8 @@ def test_texts_are_compared_by_their_places(cells, words, most, tmp_path, monkey
     pq.write_table(pa.table({"x": cells}), path, row_group_size=2)
     rows = sheet.Sheet(
         {"x": sheet.Cells(pl.Series(["b", "a", None]), np.array([1, 0, 2, 1, 0], np.int32))}, 5
-    ).narrowed()
-    assert returning.returned_by_codes(parquet.Parquet().row_groups(path), rows, lambda _: [])[1] == words
+    ).narrow()
+    assert returning.compare_by_codes(parquet.Parquet().row_groups(path), rows, lambda _: [])[1] == words
 
 
 @pytest.mark.parametrize("options", [{}, {"strict": False}, {"choose": "width"}])

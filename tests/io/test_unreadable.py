@@ -240,7 +240,7 @@ def test_dates_that_no_calendar_has_are_refused(tmp_path, ending, number, kind):
     odd.write_parquet(path) if ending == "parquet" else odd.write_ipc(path)
     frame = io.read(path)
     assert frame.column("age").to_list() == [1, 2, 3, 4]
-    for use in (lambda: frame.column("day"), lambda: frame.coded("day"), lambda: frame.data):
+    for use in (lambda: frame.column("day"), lambda: frame.code_column("day"), lambda: frame.data):
         with pytest.raises(DataError, match="column 'day' holds dates before the year 1 or after 9999"):
             use()
     for last in ("9999-12-31", "0001-01-01"):

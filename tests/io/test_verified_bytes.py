@@ -348,7 +348,7 @@ def test_the_second_table_is_read_back_too(tmp_path, monkeypatch):
 def test_verdicts_are_those_of_the_file(tmp_path, monkeypatch, ending):
     """If the comparison let it pass, a file that violates the policy would still not appear."""
     spoiled(monkeypatch, CHANGES["a sensitive value"])
-    monkeypatch.setattr("shoal.io.read_back.returned", lambda back, given: (back, ""))
+    monkeypatch.setattr("shoal.io.read_back.compare_returned", lambda back, given: (back, ""))
     with pytest.raises(ViolationError, match="so it was not written"):
         anonymized(tmp_path, PEOPLE, f"out{ending}", policy())
     assert [path.name for path in tmp_path.iterdir()] == ["in.parquet"]
@@ -458,7 +458,7 @@ def test_a_frame_is_verified_as_converted(monkeypatch, kind):
     monkeypatch.setattr(dataframes, "give_back", spoil)
     with pytest.raises(OutputError, match=f"a {kind} frame does not give back the values of 'ill'"):
         shoal.anonymize(table, **asked)
-    monkeypatch.setattr("shoal.io.read_back.returned", lambda back, given: (back, ""))
+    monkeypatch.setattr("shoal.io.read_back.compare_returned", lambda back, given: (back, ""))
     with pytest.raises(ViolationError):
         shoal.anonymize(table, **asked)
 

@@ -38,20 +38,20 @@ def test_reached_is_the_largest_gain():
     # The table has 5, 2, 1 of 8. In the first class the last value doubles, in the second the first gains 6/8 : 5/8.
     groups = of_counts([2, 1, 1, 0], [3, 1, 0, 0], [4, 0, 0, 0], totals=[5, 2, 1, 0])
     basic = BetaLikeness(beta=0.5, enhanced=False, **PLACE)
-    assert basic.reached(groups) == pytest.approx([1.0, 0.2, 0.6])
-    assert basic.satisfied(groups).tolist() == [False, True, False]
+    assert basic.score_groups(groups) == pytest.approx([1.0, 0.2, 0.6])
+    assert basic.holds_in(groups).tolist() == [False, True, False]
     # -ln(5/8) = 0.47: a class of the first value alone gains more than any enhanced beta permits.
     enhanced = BetaLikeness(beta=9, **PLACE)
-    assert enhanced.reached(groups) == pytest.approx([1.0, 0.2, math.inf])
-    assert enhanced.satisfied(groups).tolist() == [True, True, False]
+    assert enhanced.score_groups(groups) == pytest.approx([1.0, 0.2, math.inf])
+    assert enhanced.holds_in(groups).tolist() == [True, True, False]
 
 
 def test_bounds_are_inclusive():
     groups = of_counts([1, 1, 0, 0], totals=[1, 3, 0, 0])
-    assert BetaLikeness(beta=1, enhanced=False, **PLACE).satisfied(groups)[0]
-    assert not BetaLikeness(beta=0.999, enhanced=False, **PLACE).satisfied(groups)[0]
+    assert BetaLikeness(beta=1, enhanced=False, **PLACE).holds_in(groups)[0]
+    assert not BetaLikeness(beta=0.999, enhanced=False, **PLACE).holds_in(groups)[0]
     # One value in the whole table: p = 1, q = 1, and nothing is gained.
-    assert BetaLikeness(beta=1, **PLACE).satisfied(of_counts([3, 0, 0, 0]))[0]
+    assert BetaLikeness(beta=1, **PLACE).holds_in(of_counts([3, 0, 0, 0]))[0]
 
 
 def test_groups_whose_values_are_too_rare_are_hopeless():

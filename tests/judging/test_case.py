@@ -19,7 +19,7 @@ from shoal.support.run import Run
 PARTS = {
     "consistency": "shoal.judging.linking.evidence.consistency",
     "risk": "shoal.judging.linking.evidence.assess",
-    "blocks": "shoal.coding.table.CodedTable._grouped_blocks",
+    "blocks": "shoal.coding.table.CodedTable._group_blocks",
     "render": "shoal.engines.local.render",
     "render again": "shoal.judging.read_case.render",
     "read": "shoal.release.received.cell_reader.read_published",

@@ -231,7 +231,7 @@ def made(request, tmp_path_factory):
     owned = measure_all(evidence, list(MEASURES))
     audit = shoal.audit(result.table, policy, original=frame, measures=list(MEASURES))
     reading = sampled.read(result, frame)
-    refused = {name for name in MEASURES if "converge" in (MEASURES[name]().unknown(evidence) or "")}
+    refused = {name for name in MEASURES if "converge" in (MEASURES[name]().why_unknown(evidence) or "")}
     return result, owned, audit, reading, Cells(sampled, reading), refused
 
 

@@ -36,20 +36,20 @@ def largest(rows: pl.DataFrame, whole: pl.DataFrame, *, strict: bool) -> float:
 def test_reached_is_the_largest_logarithm():
     # The table has 5, 2, 1 of 8. In the first class the last value doubles; the second lacks it, and 5/8 becomes 6/8.
     groups = of_counts([2, 1, 1, 0], [3, 1, 0, 0], [5, 2, 1, 0], totals=[5, 2, 1, 0])
-    assert DeltaDisclosure(delta=9, **PLACE).reached(groups) == pytest.approx([1, math.inf, 0])
+    assert DeltaDisclosure(delta=9, **PLACE).score_groups(groups) == pytest.approx([1, math.inf, 0])
     present = DeltaDisclosure(delta=9, strict=False, **PLACE)
-    assert present.reached(groups) == pytest.approx([1, math.log2(6 / 5), 0])
-    assert DeltaDisclosure(delta=9, **PLACE).satisfied(groups).tolist() == [True, False, True]
-    assert present.satisfied(groups).all()
+    assert present.score_groups(groups) == pytest.approx([1, math.log2(6 / 5), 0])
+    assert DeltaDisclosure(delta=9, **PLACE).holds_in(groups).tolist() == [True, False, True]
+    assert present.holds_in(groups).all()
 
 
 def test_the_inequality_is_strict():
     groups = of_counts([2, 1, 1, 0], totals=[5, 2, 1, 0])
-    assert not DeltaDisclosure(delta=1, **PLACE).satisfied(groups)[0]
-    assert DeltaDisclosure(delta=1.0000001, **PLACE).satisfied(groups)[0]
+    assert not DeltaDisclosure(delta=1, **PLACE).holds_in(groups)[0]
+    assert DeltaDisclosure(delta=1.0000001, **PLACE).holds_in(groups)[0]
     # A fall counts as much as a rise: 1/2 becomes 1/4.
     falling = of_counts([1, 3, 0, 0], totals=[5, 5, 0, 0])
-    assert DeltaDisclosure(delta=9, **PLACE).reached(falling)[0] == 1
+    assert DeltaDisclosure(delta=9, **PLACE).score_groups(falling)[0] == 1
 
 
 def test_only_the_strict_reading_is_monotone():
@@ -59,7 +59,7 @@ def test_only_the_strict_reading_is_monotone():
     # A tenth of the table has the second value. A class of ten may have one such row, and a class of twenty none;
     # together they have 1 of 30, less than half of a tenth.
     groups = of_counts([9, 1, 0, 0], [20, 0, 0, 0], [29, 1, 0, 0], totals=[90, 10, 0, 0])
-    assert present.satisfied(groups).tolist() == [True, True, False]
+    assert present.holds_in(groups).tolist() == [True, True, False]
 
 
 def test_groups_without_a_value_or_too_small_for_it_are_hopeless():

@@ -97,7 +97,7 @@ CITIES = Hierarchy(
             pl.Series(["United States"] * 5),
         ]
     ),
-).limited(["California", "Midwest"])
+).with_limit(["California", "Midwest"])
 
 
 def asking(*wanted, suppression=0.0):
@@ -139,7 +139,7 @@ def test_reasons_of_blocks_are_proofs(table, data):
     table = with_changes(
         table,
         attributes=tuple(
-            replace(a, hierarchy=a.hierarchy.limited(limit))
+            replace(a, hierarchy=a.hierarchy.with_limit(limit))
             for a, limit in zip(table.attributes, limits, strict=True)
         ),
     )
@@ -243,7 +243,7 @@ def test_the_outlook_in_words():
 def test_the_outlook_is_a_bound(table, p, k, data):
     (quasi,) = table.attributes
     limit = data.draw(st.integers(0, quasi.hierarchy.height))
-    table = with_changes(table, attributes=(replace(quasi, hierarchy=quasi.hierarchy.limited(limit)),))
+    table = with_changes(table, attributes=(replace(quasi, hierarchy=quasi.hierarchy.with_limit(limit)),))
     far = outlook(table, asking(KAnonymity(k=k), PSensitive(p=p)))
     assert far is not None
     blocks = [np.flatnonzero(table.block_of == block) for block in range(table.block_of.max() + 1)]

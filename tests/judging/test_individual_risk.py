@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from shoal.judging.linking.individual_risk import expected_inverse, individual_risk
+from shoal.judging.linking.individual_risk import compute_expected_inverse, individual_risk
 
 
 def by_sum(f, p):
@@ -24,7 +24,7 @@ def by_sum(f, p):
 
 
 def risk(f, p):
-    return expected_inverse(np.array([f]), np.array([f / p]))[0]
+    return compute_expected_inverse(np.array([f]), np.array([f / p]))[0]
 
 
 @given(st.integers(1, 60), st.floats(0.01, 1))

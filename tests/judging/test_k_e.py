@@ -27,20 +27,20 @@ def groups_of(classes, tree=None):
     )
     plans = [ColumnPlan("q", QUASI), ColumnPlan("salary", SENSITIVE, tree)]
     table = encode(frame, plans)
-    return table, table.grouped(table.quasi.wide[:, 0].copy(), len(classes))
+    return table, table.group_rows(table.quasi.wide[:, 0].copy(), len(classes))
 
 
 def test_by_hand():
     _, groups = groups_of([[9, 30, 40, 45], [30, 30, 31, 32], [50, 50], [None, 1, 8]])
-    assert KE(k=2, e=1, **PLACE).reached(groups).tolist() == [36, 2, 0, 7]
-    assert KE(k=3, e=1, **PLACE).reached(groups).tolist() == [36, 2, 0, 0], "null is no number"
-    assert KE(k=4, e=36, **PLACE).satisfied(groups).tolist() == [True, False, False, False]
-    assert not KE(k=4, e=36.5, **PLACE).satisfied(groups).any()
+    assert KE(k=2, e=1, **PLACE).score_groups(groups).tolist() == [36, 2, 0, 7]
+    assert KE(k=3, e=1, **PLACE).score_groups(groups).tolist() == [36, 2, 0, 0], "null is no number"
+    assert KE(k=4, e=36, **PLACE).holds_in(groups).tolist() == [True, False, False, False]
+    assert not KE(k=4, e=36.5, **PLACE).holds_in(groups).any()
 
 
 def test_values_of_a_tree_are_a_step_apart():
     _, groups = groups_of([["low", "high"], ["low", "middle"]], {"tree": {"all": ["low", "middle", "high"]}})
-    assert KE(k=2, e=2, **PLACE).reached(groups).tolist() == [2, 1]
+    assert KE(k=2, e=2, **PLACE).score_groups(groups).tolist() == [2, 1]
 
 
 numbers = st.none() | st.integers(-5, 5).map(float) | st.sampled_from([0.5, 2.25])
@@ -61,7 +61,7 @@ def test_it_is_the_definition_and_monotone(classes, k, e):
         real = {value for value in own if value is not None}
         return len(real) >= k and max(real) - min(real) >= e
 
-    assert model.satisfied(groups).tolist() == [holds(own) for own in classes]
+    assert model.holds_in(groups).tolist() == [holds(own) for own in classes]
     assert model.hopeless(groups).tolist() == [not holds(own) for own in classes]
     whole = [value for own in classes for value in own]
     assert holds(whole) or not any(map(holds, classes))

@@ -23,7 +23,7 @@ from shoal.judging.linking.reidentification import population_sizes
 from shoal.judging.measures import MEASURES, CellMeasure, ClassMeasure
 from shoal.judging.measures.classification import Classification
 from shoal.judging.measures.count_queries import QueryError, count_rows
-from shoal.judging.measures.evaluate import measure_all, per_column, unmeasured
+from shoal.judging.measures.evaluate import explain_unmeasured, measure_all, per_column
 from shoal.release import ValueSets, closures
 from shoal.release.published import Boxes, Published
 from shoal.support.wording import number
@@ -122,7 +122,7 @@ def naive_cells(table, evidence):
         for j, attribute in enumerate(table.attributes):
             own = int(table.quasi.wide[row, j])
             if row in shown:
-                yield j, own, *(int(ends[shown[row], j]) for ends in published.covered)
+                yield j, own, *(int(ends[shown[row], j]) for ends in published.cell_ranges)
             else:
                 yield j, own, 0, attribute.hierarchy.size - 1
 
@@ -324,7 +324,7 @@ def test_entropy_of_skewed_values():
 
 
 def test_limits_leave_suppressed_cells_maximal():
-    hierarchy = flat("abc").limited(0)
+    hierarchy = flat("abc").with_limit(0)
     table = table_of([hierarchy], [0, 1, 2])
     for name in ("lm", "gcp", "precision", "il", "ag"):
         assert measure(name, untouched(table)) == 0
@@ -359,7 +359,7 @@ def test_population_counts_who_fits(data, people):
     table, published = data
     pick = people.draw(st.lists(st.integers(0, table.rows - 1), max_size=12))
     population = with_changes(table, codes=np.asfortranarray(table.quasi.wide[np.array(pick, int)]))
-    lows, highs = published.published.covered
+    lows, highs = published.published.cell_ranges
     for c, found in enumerate(population_sizes(published.published, population.quasi.wide)):
         fits = [
             all(low <= code <= high for low, code, high in zip(lows[c], row, highs[c], strict=True))
@@ -644,12 +644,12 @@ def test_corners_are_finite(name):
             value = measure(name, release)
             assert type(value) is float
             alone = name.startswith("classification") and table.rows == 1
-            unknown = MEASURES[name]().unknown(release) is not None
+            unknown = MEASURES[name]().why_unknown(release) is not None
             assert math.isnan(value) if alone or unknown else math.isfinite(value)
     if not name.startswith("classification"):
         empty = table_of([one_value, null], np.empty((0, 2)), [])
         nothing = merged_nothing(empty)
-        assert math.isfinite(measure(name, nothing)) or MEASURES[name]().unknown(nothing) is not None
+        assert math.isfinite(measure(name, nothing)) or MEASURES[name]().why_unknown(nothing) is not None
 
 
 def merged_nothing(table):
@@ -663,10 +663,10 @@ def test_all_at_once(data):
     defaults = {name for name, kind in MEASURES.items() if kind.reported.default}
     everything = measure_all(published)
     assert set(everything) == defaults
-    assert unmeasured(published) == {}
+    assert explain_unmeasured(published) == {}
     shown = Evidence(published.published)
     alone = measure_all(shown)
-    missing = unmeasured(shown)
+    missing = explain_unmeasured(shown)
     assert missing.keys() == {"entropy", "unique-before"}
     assert set(alone) == defaults - missing.keys()
     assert all(close(alone[name], everything[name]) for name in alone)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from shoal.errors import DataError
 from shoal.judging.membership import exact_counts as membership_count
-from shoal.judging.membership.bucket import Bucket, propagated
+from shoal.judging.membership.bucket import Bucket, propagate_counts
 from shoal.judging.membership.chances import membership
 from shoal.judging.membership.exact_counts import _next_prime, _together
 from tests import oracles
@@ -189,7 +189,7 @@ def test_propagation_never_rules_out_a_set(bucket):
     tuples, many, of = grouped(people)
     counts = counts_of(people, private)
     starts = np.cumsum([0, *(len(c) for c in counts)])[:-1]
-    low, high = propagated(Bucket((tuples + starts).astype(np.int32), many, np.concatenate(counts)))
+    low, high = propagate_counts(Bucket((tuples + starts).astype(np.int32), many, np.concatenate(counts)))
     inside = np.bincount(of[private], minlength=len(many))
     assert (low <= inside).all()
     assert (inside <= high).all()

@@ -14,11 +14,11 @@ from shoal.judging.membership.bucket import (
     bucket_of,
     component_of,
     components_of,
-    propagated,
+    propagate_counts,
 )
 from shoal.judging.membership.certain import Certain, _Search
 from shoal.judging.membership.chances import membership
-from shoal.judging.membership.estimate import walked
+from shoal.judging.membership.estimate import estimate_by_walk
 from shoal.judging.membership.walk import Walks, any_set, neighbours
 from tests import oracles
 from tests.judging.test_membership import ask, buckets, counts_of, enumerated, grouped
@@ -28,7 +28,7 @@ def parts(people, private):
     """The open parts of a bucket."""
     tuples, many, _ = grouped(people)
     bucket = bucket_of(tuples, many, counts_of(people, private))
-    low, high = propagated(bucket)
+    low, high = propagate_counts(bucket)
     return [component_of(bucket, low, high, own) for own in components_of(bucket, low, high)]
 
 
@@ -48,7 +48,7 @@ def _compiled():
     """Kernels compile at their first use, which would use up the seconds that tests give."""
     people, private = drawn(8)
     for part in parts(people, private):
-        walked(part, np.random.default_rng(1), 1e9, most_rounds=1)
+        estimate_by_walk(part, np.random.default_rng(1), 1e9, most_rounds=1)
         nobody = np.zeros(len(part.people), np.bool_)
         Certain(part, nobody, nobody, 60.0).by_searching(np.random.default_rng(1))
 
@@ -140,7 +140,7 @@ def test_intervals_hold_as_often_as_they_say():
         if not truth.exact.all():
             continue
         for part in parts(people, private):
-            found = walked(part, np.random.default_rng(seed), 1e9, most_rounds=20)
+            found = estimate_by_walk(part, np.random.default_rng(seed), 1e9, most_rounds=20)
             exact = truth.chance[part.own]
             assert not (found.seen_in & (exact == 0)).any()
             assert not (found.seen_out & (exact == 1)).any()
@@ -157,7 +157,9 @@ def test_intervals_hold_as_often_as_they_say():
 def test_more_walking_is_more_precise():
     people, private = drawn(8)
     (part,) = parts(people, private)
-    wide, narrow = (walked(part, np.random.default_rng(2), 1e9, most_rounds=rounds) for rounds in (20, 320))
+    wide, narrow = (
+        estimate_by_walk(part, np.random.default_rng(2), 1e9, most_rounds=rounds) for rounds in (20, 320)
+    )
     assert (narrow.high - narrow.low).mean() < (wide.high - wide.low).mean() / 2
 
 
@@ -193,10 +195,10 @@ def test_parts_keep_what_matters(bucket):
     for part in parts(people, private):
         own = inside[part.own]
         assert own.sum() == part.size
-        assert not part.lacking(own).any()
+        assert not part.count_shortfall(own).any()
         assert ((part.least <= own) & (own <= part.most)).all()
         # One person more or less is noticed.
-        assert part.lacking(own + (np.arange(len(own)) == 0)).any()
+        assert part.count_shortfall(own + (np.arange(len(own)) == 0)).any()
         assert (part.people == many[part.own]).all()
 
 
@@ -248,14 +250,14 @@ def test_seek_set(bucket, seed):
     for part in parts(*bucket):
         search = _Search(part, random)
         inside = any_set(part, random)
-        state = (inside, part.lacking(inside), np.full(len(part.wanted), 2))
+        state = (inside, part.count_shortfall(inside), np.full(len(part.wanted), 2))
         copy = tuple(value.copy() for value in state)
         fixed = (part.counts_of, search.column_of, part.least, part.most, search.start, search.member)
         draws = random.random((30, 4))
         assert seek_set(*fixed, *state, draws) == oracles.membership.seek_set(*fixed, *copy, draws)
         for one, other in zip(state, copy, strict=True):
             assert one.tolist() == other.tolist()
-        assert (state[1] == part.lacking(state[0])).all()
+        assert (state[1] == part.count_shortfall(state[0])).all()
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -271,7 +273,7 @@ def test_witnesses_fit_and_say_what_was_asked(seed):
                 if certain[part.own[t]]:
                     assert found is None
                 elif found is not None:
-                    assert not part.lacking(found).any()
+                    assert not part.count_shortfall(found).any()
                     assert ((part.least <= found) & (found <= part.most)).all()
                     assert found[t] < part.people[t] if outward else found[t] > 0
 

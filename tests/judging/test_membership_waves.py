@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from shoal.judging.membership import exact_counts as membership_count
 from shoal.judging.membership import waves as membership_waves
 from shoal.judging.membership.chances import membership
-from shoal.judging.membership.waves import PRECISION, waved
+from shoal.judging.membership.waves import PRECISION, count_by_waves
 from tests import oracles
 from tests.judging.test_membership import buckets, counts_of, enumerated, grouped
 
@@ -25,13 +25,13 @@ def by_waves(people, private, limit=10_000_000):
     answers = []
 
     def asked(*arguments):
-        answers.append(waved(*arguments))
+        answers.append(count_by_waves(*arguments))
         return answers[-1]
 
     tuples, many, of = grouped(people)
     with (
         mock.patch.object(membership_count, "BUDGETS", (1, 1)),
-        mock.patch.object(membership_waves, "waved", asked),
+        mock.patch.object(membership_waves, "count_by_waves", asked),
     ):
         found = membership(tuples, many, counts_of(people, private), limit=limit)
     return found, of, sum(answer is not None for answer in answers)
@@ -79,7 +79,7 @@ def test_waves_agree_with_states(seed):
     assert waves == 1
     tuples, many, _ = grouped(people)
     with (
-        mock.patch.object(membership_waves, "waved", return_value=None),
+        mock.patch.object(membership_waves, "count_by_waves", return_value=None),
         mock.patch.object(membership_count, "INTEGERS", 1_000_000_000),
     ):
         exact = membership(tuples, many, counts_of(people, private))
@@ -138,14 +138,14 @@ def test_where_errors_are_not_surely_small_waves_do_not_count():
 def test_groups_that_count_on_no_axis_are_left_to_others():
     # The long column's value 0 has one tuple, of the other column's larger value, which has no axis.
     columns = np.array([[0, 3], [1, 3], [1, 4], [2, 3], [2, 4]])
-    assert waved(columns, np.array([1, 1, 1, 2, 1]), [[1, 1]] * 5, 100) is None
+    assert count_by_waves(columns, np.array([1, 1, 1, 2, 1]), [[1, 1]] * 5, 100) is None
 
 
 def test_columns_that_count_differently_many_people_are_left_to_others():
     # One of each value of the long column, but 4 people in the other: nobody fits.
     columns = np.array([[i, 3 + j] for i in range(3) for j in range(2)])
-    assert waved(columns, np.array([1, 1, 1, 1, 2]), [[1, 1]] * 6, 100) is not None
-    assert waved(columns, np.array([1, 1, 1, 1, 3]), [[1, 1]] * 6, 100) is None
+    assert count_by_waves(columns, np.array([1, 1, 1, 1, 2]), [[1, 1]] * 6, 100) is not None
+    assert count_by_waves(columns, np.array([1, 1, 1, 1, 3]), [[1, 1]] * 6, 100) is None
 
 
 def test_angles_of_many_turns_are_as_accurate_as_those_of_one():
@@ -162,7 +162,7 @@ def test_angles_of_many_turns_are_as_accurate_as_those_of_one():
     columns = np.array([[i, 3 + j] for i in range(3) for j in range(3)])
     weights = [[math.comb(30, x) for x in range(31)]] * 9
     with mock.patch.object(kernels, "sum_waves", asked):
-        assert waved(columns, np.full(6, 30), weights, 1000) is not None
+        assert count_by_waves(columns, np.full(6, 30), weights, 1000) is not None
     power, turn = angles[0]
     points = power.shape[3]
     for m in range(power.shape[2]):

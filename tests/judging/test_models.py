@@ -68,10 +68,10 @@ def test_verify_is_the_definition(name, table, data):
     expected = [satisfies(model, table, rows) for rows in classes]
     assert verdict.holds == all(expected)
     assert verdict.model == model.title
-    assert verdict.required == model.required
+    assert verdict.required == model.threshold
     assert (verdict.detail != "") == (not all(expected) or not classes)
     if classes:
-        assert model.satisfied(shown.groups).tolist() == [
+        assert model.holds_in(shown.groups).tolist() == [
             satisfies(model, table, np.flatnonzero(class_of == c).tolist())
             for c in np.unique(class_of[class_of >= 0])
         ]
@@ -85,10 +85,10 @@ def test_models_keep_no_state(name, data):
     counts = data.draw(st.lists(st.lists(st.integers(0, 5), min_size=4, max_size=4), min_size=1, max_size=4))
     groups = of_counts(*counts)
     before = repr(model)
-    first = model.satisfied(groups).tolist()
-    one_by_one = [bool(model.satisfied(of_counts(row, totals=np.sum(counts, axis=0)))[0]) for row in counts]
+    first = model.holds_in(groups).tolist()
+    one_by_one = [bool(model.holds_in(of_counts(row, totals=np.sum(counts, axis=0)))[0]) for row in counts]
     assert one_by_one == first
-    assert model.satisfied(groups).tolist() == first
+    assert model.holds_in(groups).tolist() == first
     assert repr(model) == before
 
 
@@ -96,7 +96,7 @@ def test_models_keep_no_state(name, data):
 @settings(max_examples=20)
 @given(data=st.data())
 def test_empty_groups_satisfy_nothing(name, data):
-    assert not data.draw(OPTIONS[name]).satisfied(of_counts([0, 0, 0, 0], totals=[1, 1, 1, 1]))[0]
+    assert not data.draw(OPTIONS[name]).holds_in(of_counts([0, 0, 0, 0], totals=[1, 1, 1, 1]))[0]
 
 
 @pytest.mark.parametrize("name", OPTIONS)
@@ -149,13 +149,13 @@ def test_monotone_models_survive_merging(name, data):
     )
     both = np.add(a, b)
     groups = of_counts(a, b, both, totals=both + others)
-    reached = model.reached(groups)
+    reached = model.score_groups(groups)
     assume(np.isfinite(reached).all())
     if model.higher_is_safer:
         assert reached[2] >= min(reached[:2]) - 1e-12
     else:
         assert reached[2] <= max(reached[:2]) + 1e-12
-    good = model.satisfied(groups)
+    good = model.holds_in(groups)
     assert good[2] or not (good[0] and good[1])
 
 
@@ -180,8 +180,8 @@ def test_recursive_is_monotone_in_exact_numbers():
 
 def test_distinct():
     groups = of_counts([3, 0, 0, 0], [1, 1, 0, 5], [1, 1, 1, 1])
-    assert DistinctDiversity(l=3, **PLACE).reached(groups).tolist() == [1, 3, 4]
-    assert DistinctDiversity(l=3, **PLACE).satisfied(groups).tolist() == [False, True, True]
+    assert DistinctDiversity(l=3, **PLACE).score_groups(groups).tolist() == [1, 3, 4]
+    assert DistinctDiversity(l=3, **PLACE).holds_in(groups).tolist() == [False, True, True]
     assert DistinctDiversity(l=3, **PLACE).title == "distinct 3-diversity of disease"
 
 
@@ -196,25 +196,25 @@ def test_shares_of_exactly_one_over_l_pass(l):  # noqa: E741
             AlphaK(alpha=1 / l, **PLACE),
             EntropyDiversity(l=l, **PLACE),
         ):
-            assert model.satisfied(of_counts(even))[0]
+            assert model.holds_in(of_counts(even))[0]
             if times < 1000:
-                assert not model.satisfied(of_counts(uneven))[0]
+                assert not model.holds_in(of_counts(uneven))[0]
 
 
 def test_probabilistic_takes_a_fraction():
     groups = of_counts([2, 1, 1, 1], [4, 4, 2, 0])
     model = ProbabilisticDiversity(l=2.5, **PLACE)
-    assert model.reached(groups).tolist() == [2.5, 2.5]
-    assert model.satisfied(groups).all()
+    assert model.score_groups(groups).tolist() == [2.5, 2.5]
+    assert model.holds_in(groups).all()
     assert model.title == "probabilistic 2.5-diversity of disease"
 
 
 def test_entropy_l_is_never_truncated():
     """Shares 1/2, 1/4, 1/4 have entropy 1.5 log 2, so l = 2^1.5 = 2.828.., which is not 2 and not 3."""
     groups = of_counts([2, 1, 1, 0])
-    assert EntropyDiversity(l=2, **PLACE).reached(groups)[0] == pytest.approx(2**1.5)
-    assert EntropyDiversity(l=2.82, **PLACE).satisfied(groups)[0]
-    assert not EntropyDiversity(l=2.83, **PLACE).satisfied(groups)[0]
+    assert EntropyDiversity(l=2, **PLACE).score_groups(groups)[0] == pytest.approx(2**1.5)
+    assert EntropyDiversity(l=2.82, **PLACE).holds_in(groups)[0]
+    assert not EntropyDiversity(l=2.83, **PLACE).holds_in(groups)[0]
     assert EntropyDiversity(l=2.83, **PLACE).title == "entropy 2.83-diversity of disease"
 
 
@@ -223,15 +223,15 @@ def test_recursive_counts_from_the_most_frequent_value(l, limit):  # noqa: E741
     """Counts 5, 3, 2: r1 = 5 must stay below c (3 + 2) for l = 2 and below c 2 for l = 3, strictly."""
     for counts in itertools.permutations([5, 3, 2, 0]):
         groups = of_counts(counts)
-        assert RecursiveDiversity(c=1, l=l, **PLACE).reached(groups)[0] == float(limit)
-        assert not RecursiveDiversity(c=float(limit), l=l, **PLACE).satisfied(groups)[0]
-        assert RecursiveDiversity(c=float(limit) + 1e-6, l=l, **PLACE).satisfied(groups)[0]
+        assert RecursiveDiversity(c=1, l=l, **PLACE).score_groups(groups)[0] == float(limit)
+        assert not RecursiveDiversity(c=float(limit), l=l, **PLACE).holds_in(groups)[0]
+        assert RecursiveDiversity(c=float(limit) + 1e-6, l=l, **PLACE).holds_in(groups)[0]
 
 
 def test_recursive_needs_l_values():
     groups = of_counts([5, 3, 0, 0], [1, 1, 1, 0])
     model = RecursiveDiversity(c=3, l=3, **PLACE)
-    assert model.reached(groups).tolist() == [math.inf, 1]
+    assert model.score_groups(groups).tolist() == [math.inf, 1]
     assert model.title == "recursive (3, 3)-diversity of disease"
     table = simple_table([0, 0, 1, 1])
     verdict = model.verify(evidence(table, np.zeros(4, np.int32)))
@@ -241,8 +241,8 @@ def test_recursive_needs_l_values():
 def test_equal_distance_is_half_the_sum_of_differences():
     groups = of_counts([4, 0, 0, 0], [1, 1, 1, 1], [2, 2, 0, 0], totals=[1, 1, 1, 1])
     model = EqualCloseness(t=0.5, **PLACE)
-    assert model.reached(groups).tolist() == [0.75, 0, 0.5]
-    assert model.satisfied(groups).tolist() == [False, True, True]
+    assert model.score_groups(groups).tolist() == [0.75, 0, 0.5]
+    assert model.holds_in(groups).tolist() == [False, True, True]
     assert model.title == "0.5-closeness (equal) of disease"
 
 
@@ -260,41 +260,44 @@ def test_ordered_distance_of_the_salary_example():
     )
     low, mixed = [1, 1, 1, 0, 0, 0, 0, 0, 0], [0, 0, 0, 1, 0, 1, 0, 0, 1]
     groups = of_counts(low, mixed, hierarchy=salaries, totals=[1] * 9)
-    assert OrderedCloseness(t=0.2, **PLACE).reached(groups) == pytest.approx([3 / 8, 1 / 6])
+    assert OrderedCloseness(t=0.2, **PLACE).score_groups(groups) == pytest.approx([3 / 8, 1 / 6])
 
 
 def test_ordered_distance_ignores_values_that_do_not_occur():
     groups = of_counts([1, 0, 0, 0], [0, 0, 0, 1])
-    assert OrderedCloseness(t=0.5, **PLACE).reached(groups).tolist() == [0.5, 0.5]
+    assert OrderedCloseness(t=0.5, **PLACE).score_groups(groups).tolist() == [0.5, 0.5]
 
 
 def test_hierarchical_distance_follows_the_tree():
     """From flu alone: a quarter moves to cold (half the height), two quarters cross the root."""
     groups = of_counts([4, 0, 0, 0], [2, 0, 2, 0], totals=[1, 1, 1, 1])
-    assert HierarchicalCloseness(t=0.5, **PLACE).reached(groups).tolist() == [0.25 * 0.5 + 0.5, 0.5 * 0.5]
+    assert HierarchicalCloseness(t=0.5, **PLACE).score_groups(groups).tolist() == [
+        0.25 * 0.5 + 0.5,
+        0.5 * 0.5,
+    ]
 
 
 def test_the_threshold_is_the_one_that_was_asked_for():
     model = EqualCloseness(t=0.2, **PLACE)
-    model.satisfied(of_counts([4, 0, 0, 0], [1, 1, 1, 1], totals=[1, 1, 1, 1]))
+    model.holds_in(of_counts([4, 0, 0, 0], [1, 1, 1, 1], totals=[1, 1, 1, 1]))
     assert model.t == 0.2
-    assert not model.satisfied(of_counts([4, 0, 0, 0], totals=[1, 1, 1, 1]))[0]
+    assert not model.holds_in(of_counts([4, 0, 0, 0], totals=[1, 1, 1, 1]))[0]
 
 
 def test_alpha_k():
     groups = of_counts([2, 2, 0, 0], [3, 1, 1, 1], [1, 1, 0, 0])
     model = AlphaK(alpha=0.5, k=4, **PLACE)
-    assert model.reached(groups).tolist() == [0.5, 0.5, 0.5]
-    assert model.satisfied(groups).tolist() == [True, True, False]
+    assert model.score_groups(groups).tolist() == [0.5, 0.5, 0.5]
+    assert model.holds_in(groups).tolist() == [True, True, False]
     assert model.title == "(0.5, 4)-anonymity of disease"
 
 
 def test_alpha_k_of_chosen_values():
     groups = of_counts([1, 0, 3, 0], [2, 0, 1, 0], [0, 4, 0, 0])
     model = AlphaK(alpha=0.5, values=("flu", "cold"), **PLACE)
-    assert model.reached(groups).tolist() == [0.25, 2 / 3, 1.0]
+    assert model.score_groups(groups).tolist() == [0.25, 2 / 3, 1.0]
     with pytest.raises(PolicyError, match="did you mean 'ulcer'"):
-        AlphaK(alpha=0.5, values=("ulcr",), **PLACE).reached(groups)
+        AlphaK(alpha=0.5, values=("ulcr",), **PLACE).score_groups(groups)
 
 
 def test_p_sensitive_of_the_worked_example():

@@ -67,7 +67,7 @@ def overlapping(draw):
 def test_chances_lie_within_what_is_said(drawn):
     """All sets of people that could be behind the release, one by one."""
     table, shown = drawn
-    people, (low, high) = table.population, shown.covered
+    people, (low, high) = table.population, shown.cell_ranges
     found = presence(shown, people)
     fits = [
         {i for i, person in enumerate(people) if ((low[c] <= person) & (person <= high[c])).all()}

@@ -202,7 +202,7 @@ def test_estimates_cover_what_can_be_counted(monkeypatch):
     release = GlobalMethod().anonymize(table, Requirements(models=(GlobalOneK(k=4),)), Run.start(1))
     graph = shown(table, release.low[release.region_of], release.high[release.region_of]).consistency
     exact = posterior(graph, random)
-    monkeypatch.setattr(module, "counted_shares", lambda *_: None)
+    monkeypatch.setattr(module, "count_shares", lambda *_: None)
     found = posterior(graph, random, effort=4.0)
     assert found.estimated > 0
     known = exact.exact & ~found.exact
@@ -231,7 +231,7 @@ def test_linkage_reports_the_likeliest_pair():
 
 
 def test_an_estimate_says_so(monkeypatch):
-    monkeypatch.setattr(module, "counted_shares", lambda *_: None)
+    monkeypatch.setattr(module, "count_shares", lambda *_: None)
     people = pl.DataFrame({"age": [1, 2, 3], "s": list("abc")})
     release = pl.DataFrame({"age": ["[1, 2]", "[1, 3]", "[2, 3]"], "s": list("abc")})
     asked = {"original": people, "quasi": ["age"], "sensitive": ["s"], "k": 2}

@@ -90,7 +90,7 @@ def made(method, table, low, high, *more, seed=1, **options):
 def test_the_model_counts_people_in_classes(table, wanted):
     release = METHODS["full-domain"]().anonymize(table, Requirements(models=()), Run.start(1))
     shown = published(table, release)
-    lows, highs = shown.covered
+    lows, highs = shown.cell_ranges
     chances = []
     for person in table.population.tolist():
         classes = [

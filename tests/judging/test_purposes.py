@@ -21,7 +21,7 @@ from shoal.errors import PolicyError
 from shoal.judging.linking.evidence import Evidence
 from shoal.judging.linking.origins import RECEIVED
 from shoal.judging.measures import MEASURES
-from shoal.judging.measures.evaluate import measure_all, unmeasured
+from shoal.judging.measures.evaluate import explain_unmeasured, measure_all
 from shoal.judging.measures.marginals import KMarginal, groups_of
 from shoal.judging.measures.prediction import PredictionR2
 from shoal.judging.measures.propensity import propensity
@@ -33,7 +33,7 @@ from shoal.judging.models.requirements import Requirements
 from shoal.kernels import losses as kernels
 from shoal.methods.loss_tables import losses_of
 from shoal.methods.partitioning import mondrian as cutting
-from shoal.methods.partitioning.windows import listed
+from shoal.methods.partitioning.windows import list_values
 from shoal.policy import Policy
 from shoal.policy.purposes import with_purpose
 from shoal.release import Release
@@ -69,7 +69,8 @@ def spread_rows(table, evidence):
     secrets = [attribute.hierarchy.size for attribute in table.sensitive]
     for row, c in enumerate(published.class_of):
         ranges = [
-            range(low, high + 1) for low, high in zip(*(ends[c] for ends in published.covered), strict=True)
+            range(low, high + 1)
+            for low, high in zip(*(ends[c] for ends in published.cell_ranges), strict=True)
         ]
         ranges += [[int(code)] for code in published.sensitive_codes[row]]
         yield ranges
@@ -360,7 +361,7 @@ def test_a_model_that_cannot_be_is_unknown_with_its_reason():
     def why(outcome, on, table=table):
         own = replace(table, purpose=Purpose(regression=Formula(outcome, on)))
         assert math.isnan(rule.value(untouched(own)))
-        return rule.unknown(untouched(own))
+        return rule.why_unknown(untouched(own))
 
     assert why("s", ("q0",)) == "the outcome s has 3 values: it must be a number, or have two"
     assert why("nothing", ("q0",)) == "the column nothing is not published"
@@ -368,9 +369,9 @@ def test_a_model_that_cannot_be_is_unknown_with_its_reason():
     assert "too few rows" in why("q0", ("q1",), few)
     names = with_changes(table, kept=table.kept.whole.with_columns(name=pl.int_range(200).cast(pl.String)))
     assert why("q0", ("name",), names) == "name has 200 values: a category of a model has at most 100"
-    assert rule.unknown(untouched(replace(table, purpose=None))).startswith("needs a regression")
+    assert rule.why_unknown(untouched(replace(table, purpose=None))).startswith("needs a regression")
     blind = replace(untouched(modelled()[0]), origin=RECEIVED)
-    assert rule.unknown(blind) == "needs to know what each published row shows in income"
+    assert rule.why_unknown(blind) == "needs to know what each published row shows in income"
 
 
 def test_rows_without_a_value_are_left_out():
@@ -753,11 +754,11 @@ def test_the_policy_names_the_column_to_predict():
 def test_a_number_is_predicted_from_a_release():
     table, income = modelled()
     table = replace(table, purpose=Purpose(predict="income"))
-    exact = PredictionR2().predicted(untouched(table))
+    exact = PredictionR2().predict(untouched(table))
     assert exact.released == exact.original > 0.95
-    nothing = PredictionR2().predicted(merged(table))
+    nothing = PredictionR2().predict(merged(table))
     assert nothing.released <= 0 < nothing.original
-    assert PredictionR2().predicted(suppressed(table)).released < 0
+    assert PredictionR2().predict(suppressed(table)).released < 0
     # By the textbook: ridge regression on 0..1 and both indicators, trained on the rows that are not tested.
     random = np.random.Generator(np.random.PCG64(PredictionR2().seed))
     drawn = random.permutation(200)
@@ -771,15 +772,15 @@ def test_a_number_is_predicted_from_a_release():
     rest = income[tested] - mean - (design[tested] - middle) @ slopes
     assert close(exact.original, 1 - (rest**2).sum() / ((income[tested] - income[tested].mean()) ** 2).sum())
     rule = PredictionR2(target="s")
-    assert rule.unknown(untouched(table)) == "s holds no numbers; classification measures categories"
-    missing = unmeasured(replace(untouched(table), origin=RECEIVED))
+    assert rule.why_unknown(untouched(table)) == "s holds no numbers; classification measures categories"
+    missing = explain_unmeasured(replace(untouched(table), origin=RECEIVED))
     assert {"prediction-r2", "classification"} <= missing.keys()
 
 
 def test_a_number_with_many_values_is_not_classified():
     table, _ = modelled()
     table = replace(table, purpose=Purpose(predict="income"))
-    why = MEASURES["classification"]().unknown(untouched(table))
+    why = MEASURES["classification"]().why_unknown(untouched(table))
     assert why == "income has 200 values, but a learner can distinguish only 100"
 
 
@@ -789,7 +790,7 @@ def test_without_the_library_the_other_measures_are_there(monkeypatch):
     table = replace(table, purpose=Purpose(predict="income"))
     assert "classification" not in measure_all(untouched(table))
     assert "prediction-r2" in measure_all(untouched(table))
-    assert 'pip install "shoal[learn]"' in unmeasured(untouched(table))["classification"]
+    assert 'pip install "shoal[learn]"' in explain_unmeasured(untouched(table))["classification"]
 
 
 # Releases that show sets, or shuffle ----------------------------------------------------------------------
@@ -801,7 +802,7 @@ def test_sets_of_values_are_spread_over_their_values():
     queries = (Query("b", 1.0, (Condition("q0", np.array([False, True, False])),)),)
     table = replace(table, purpose=Purpose(workload=queries))
     low, high = np.array([[0], [1]], np.int32), np.array([[2], [1]], np.int32)
-    shown = listed(table, Release(np.array([0, 0, 1, 1], np.int32), low, high))
+    shown = list_values(table, Release(np.array([0, 0, 1, 1], np.int32), low, high))
     evidence = Evidence.of_release(table, shown)
     assert answers(evidence)[0].after == 2
     assert (
@@ -815,7 +816,7 @@ def test_shuffled_rows_are_no_records():
     shuffled = replace(shown, published=replace(shown.published, layout=Buckets(np.zeros(4, np.int32))))
     for name in ("k-marginal", "pmse", "pmse-ratio"):
         assert math.isnan(MEASURES[name]().value(shuffled))
-        assert "shuffled within buckets" in MEASURES[name]().unknown(shuffled)
+        assert "shuffled within buckets" in MEASURES[name]().why_unknown(shuffled)
 
 
 # Where people see it --------------------------------------------------------------------------------------
@@ -884,11 +885,11 @@ def test_explain_and_compare_tell_it(served):
 
 
 def test_spark_and_networks_refuse_analyses(served):
-    from shoal.engines.spark.unsupported import judging_problems
+    from shoal.engines.spark.unsupported import check_judging
     from shoal.network import anonymize_network as anonymize
 
     _, policy, _ = served
-    refused = {one.path for one in judging_problems(policy)}
+    refused = {one.path for one in check_judging(policy)}
     assert refused == {"utility.workload", "utility.regression", "utility.predict"}
     with pytest.raises(PolicyError, match=r"utility\.workload: .* is for tables, not for networks"):
         anonymize.anonymize_network(pl.DataFrame({"id": [1, 2]}), pl.DataFrame({"a": [1], "b": [2]}), policy)

@@ -17,10 +17,10 @@ from shoal.coding.encode import encode
 from shoal.coding.roles import QUASI
 from shoal.errors import DataError, PolicyError
 from shoal.judging.attacks import ATTACKS
-from shoal.judging.attacks.statistical import KNOWLEDGE
+from shoal.judging.attacks.statistical_attack import KNOWLEDGE
 from shoal.judging.linking.evidence import Evidence
 from shoal.judging.linking.origins import Traced
-from shoal.judging.models.hybrid_k import chi_squared, expected
+from shoal.judging.models.hybrid_k import chi_squared, count_expected_rows
 from shoal.judging.models.k_anonymity import KAnonymity
 from shoal.judging.models.requirements import Requirements
 from shoal.methods import METHODS
@@ -146,7 +146,7 @@ def test_a_row_that_several_classes_cover_counts_where_it_is_most_suspicious(ord
     )  # fmt: skip
     evidence = Evidence(seen, table, Traced(np.arange(13, dtype=np.int32)))
     # 4-6 shows 5 rows; 4 of them are true, and the person of 5 years belongs there: 5.
-    assert expected(evidence).classes[place].tolist() == [5, 3, 5]
+    assert count_expected_rows(evidence).classes[place].tolist() == [5, 3, 5]
     assert chi_squared(evidence).statistic == pytest.approx(1 / 5 + 1 / 3)
 
 

@@ -72,7 +72,7 @@ def test_ranges_that_read_alike_do_not_look_turned(monkeypatch, tmp_path, draw):
     from shoal.apps.samples import write_sample
 
     if draw is not None:
-        monkeypatch.setattr(ring, "assigned", draw)
+        monkeypatch.setattr(ring, "draw_owners", draw)
     data = tmp_path / "census.csv"
     write_sample("census", 1000, data)
     policy = shoal.Policy.read(tmp_path / "census.toml").override(
@@ -87,7 +87,7 @@ def test_ranges_that_read_alike_do_not_look_turned(monkeypatch, tmp_path, draw):
 
 @pytest.mark.parametrize("partition", ["none", "mondrian"])
 def test_one_common_turn_falls_to_both(table, monkeypatch, partition):
-    monkeypatch.setattr(ring, "assigned", one_turn)
+    monkeypatch.setattr(ring, "draw_owners", one_turn)
     evidence = evidence_by(table, partition=partition)
     corrupt = ATTACKS["corruption"](k=K, partition=partition, known=(1,)).attempt(evidence, Run.start(2))
     assert corrupt.figures["with_1_known"]["guessed"] > 0.9
@@ -98,7 +98,7 @@ def test_one_common_turn_falls_to_both(table, monkeypatch, partition):
 
 
 def test_without_randomness_running_again_names_everyone(table, monkeypatch):
-    monkeypatch.setattr(ring, "assigned", no_turn)
+    monkeypatch.setattr(ring, "draw_owners", no_turn)
     evidence = evidence_by(table, partition="none")
     aware = ATTACKS["algorithm-aware"](k=K, partition="none").attempt(evidence, Run.start(2))
     assert aware.success == 1.0

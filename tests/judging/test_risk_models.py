@@ -15,8 +15,8 @@ import shoal
 from shoal.errors import InfeasibleError, LimitError, PolicyError
 from shoal.judging.models.keys import Bounds
 from shoal.judging.models.overall import Overall, Seen
-from shoal.judging.models.population_estimates import expected_risk, size_for_people, size_for_risk
-from shoal.judging.models.ratios import exact, least_size, size_in_words, spelled
+from shoal.judging.models.population_estimates import compute_expected_risk, size_for_people, size_for_risk
+from shoal.judging.models.ratios import exact, format_ratio, least_size, size_in_words
 from shoal.judging.models.risk_limits import HighestRisk
 from shoal.kernels.crowds import people_within
 from shoal.methods import METHODS
@@ -56,7 +56,7 @@ def test_which_class_size_a_threshold_means(threshold, size, words):
 def test_a_fraction_is_exact(top, bottom):
     value = Fraction(top, bottom)
     assert exact(f"{top}/{bottom}") == value
-    assert exact(spelled(value)) == value
+    assert exact(format_ratio(value)) == value
     if value < 1:
         size = least_size(value)
         assert Fraction(1, size) <= value
@@ -156,15 +156,17 @@ def test_expected_risk_is_the_mean_over_draws(size, share):
 
     more = np.arange(0, 20_000)
     mean = float((nbinom.pmf(more, size, share) / (more + size)).sum())
-    assert expected_risk(np.array([size]), share)[0] == pytest.approx(mean, rel=1e-6)
+    assert compute_expected_risk(np.array([size]), share)[0] == pytest.approx(mean, rel=1e-6)
 
 
 def test_expected_risk_of_unique_rows_is_the_known_formula():
     share = 0.1
-    assert expected_risk(np.array([1]), share)[0] == pytest.approx(share / (1 - share) * np.log(1 / share))
+    assert compute_expected_risk(np.array([1]), share)[0] == pytest.approx(
+        share / (1 - share) * np.log(1 / share)
+    )
     pair = share / (1 - share) ** 2 * (share * np.log(share) + 1 - share)
-    assert expected_risk(np.array([2]), share)[0] == pytest.approx(pair)
-    assert expected_risk(np.array([1, 4]), 1.0).tolist() == [1.0, 0.25]
+    assert compute_expected_risk(np.array([2]), share)[0] == pytest.approx(pair)
+    assert compute_expected_risk(np.array([1, 4]), 1.0).tolist() == [1.0, 0.25]
     assert size_for_risk(0.2, 1.0, 5) == 5
 
 
@@ -472,11 +474,11 @@ def test_what_cannot_be_is_told_before_the_work(asked, told):
     [{"risk": {"average": 0.2}}, {"risk": {"highest": 0.2, "by": "journalist"}}, {"k_map": 5}],
 )
 def test_spark_refuses_what_is_judged_over_all_classes(asked):
-    from shoal.engines.spark.unsupported import judging_problems
+    from shoal.engines.spark.unsupported import check_judging
 
     policy = Policy.from_keywords(population={"size": 600}, **ROLES, **asked)
-    assert "Spark does not do" in judging_problems(policy)[0].message
-    assert judging_problems(Policy.from_keywords(risk={"highest": 0.2}, **ROLES)) == []
+    assert "Spark does not do" in check_judging(policy)[0].message
+    assert check_judging(Policy.from_keywords(risk={"highest": 0.2}, **ROLES)) == []
 
 
 def test_the_highest_risk_is_a_class_size_for_searches():

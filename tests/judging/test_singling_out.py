@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.judging.linking import suda as module
-from shoal.judging.linking.suda import singling_out, size_for
+from shoal.judging.linking.suda import find_minimal_uniques, size_for
 from shoal.kernels import singling
 from shoal.policy.suggestions import column_uniqueness as uniqueness
 from tests import oracles
@@ -57,7 +57,7 @@ def test_minimal_uniques_are_their_definition(table, largest, dense):
     whose = list(range(len(matrix))) if people is None else people
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "DENSE", dense)
-        found = singling_out(
+        found = find_minimal_uniques(
             list(matrix.T),
             len(matrix),
             largest=largest,
@@ -93,8 +93,8 @@ def test_rows_may_stand_for_several_people(table):
     matrix, _ = table
     number, first = oracles.grouping.distinct(matrix)
     heads = np.bincount(number)
-    once = singling_out(list(matrix[first].T), len(first), heads=heads)
-    every = singling_out(list(matrix.T), len(matrix))
+    once = find_minimal_uniques(list(matrix[first].T), len(first), heads=heads)
+    every = find_minimal_uniques(list(matrix.T), len(matrix))
     assert once.sets == every.sets
     assert (once.people, once.of) == (every.people, every.of)
     assert once.scores[number].tolist() == every.scores.tolist()
@@ -109,7 +109,7 @@ def test_starter_policies_count_the_same_rows(table, kernels):
         patch.setattr(uniqueness, "TOLD", 1000)
         patch.setattr(uniqueness, "KERNELS", kernels)
         found = uniqueness.minimal_sets(frame, names)
-    every = singling_out(list(matrix.T), len(matrix), largest=found.size)
+    every = find_minimal_uniques(list(matrix.T), len(matrix), largest=found.size)
     told = {one.columns: one.unique for one in found.worst}
     assert told == {tuple(names[j] for j in one.columns): one.people for one in every.sets}
     assert (found.rows, found.share) == (every.people, every.people / len(matrix))
@@ -124,7 +124,7 @@ def test_how_many_columns_a_set_may_have():
 def test_by_hand():
     """Row 0 is alone in column 0, row 4 in column 1, row 3 only in columns 0 and 2 together; rows 1 and 2 are equal."""
     matrix = np.array([[9, 0, 0], [1, 0, 1], [1, 0, 1], [1, 0, 0], [1, 1, 1]], np.int32)
-    found = singling_out(list(matrix.T), 5, largest=2)
+    found = find_minimal_uniques(list(matrix.T), 5, largest=2)
     # Row 3, columns 0 and 2: only row 0 has 0 in column 2 as well, and it has 9 in column 0.
     # (3 - 1)(3 - 2) = 2 points for one column, (3 - 2) = 1 for two.
     assert found.scores.tolist() == [2, 0, 0, 1, 2]
@@ -138,7 +138,7 @@ def test_keys_without_room_are_hashed_column_by_column():
     """Eight columns of 2^31 values do not fit into one key."""
     matrix = np.zeros((4, 8), np.int32)
     matrix[0] = 2**31 - 1
-    found = singling_out(list(matrix.T), 4, largest=4)
+    found = find_minimal_uniques(list(matrix.T), 4, largest=4)
     assert {one.columns for one in found.sets} == {(c,) for c in range(8)}
     matrix[1] = 2**31 - 1
-    assert singling_out(list(matrix.T), 4, largest=4).sets == ()
+    assert find_minimal_uniques(list(matrix.T), 4, largest=4).sets == ()

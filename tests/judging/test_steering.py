@@ -13,13 +13,13 @@ from shoal.apps.samples import sample
 from shoal.coding import Attribute
 from shoal.coding.hierarchy import build
 from shoal.errors import PolicyError
-from shoal.judging.measures import MEASURES, CellMeasure, ClassMeasure, steering
+from shoal.judging.measures import MEASURES, CellMeasure, ClassMeasure, measures_that_steer
 from shoal.judging.measures.cell_losses import Gcp, Il
 from shoal.methods import METHODS
 
 CENSUS = Path(shoal.__file__).parent / "apps" / "samples" / "data" / "census.toml"
 QUERIES = Path(__file__).parents[1] / "queries.toml"
-CELLS = steering(["cells"])
+CELLS = measures_that_steer(["cells"])
 ASKED = {
     "nearest": {"notion": "k-1"},
     "expansion": {"notion": "k-1"},
@@ -79,7 +79,7 @@ def test_a_policy_is_refused_if_its_measure_cannot_steer(method, measure):
     (problem,) = caught.value.problems
     assert problem.path == "utility.measure"
     assert problem.message.startswith(f"'{measure}' cannot steer {method}")
-    for name in steering(kinds) or ["lm"]:
+    for name in measures_that_steer(kinds) or ["lm"]:
         assert name in problem.hint
 
 
@@ -162,9 +162,9 @@ def test_the_page_of_measures_tells_what_steers_what():
         told |= dict.fromkeys(
             methods.replace("`", "").replace(" ", "").split(","), words.get(measures.strip(), ())
         )
-    assert told == {name: METHODS[name]().steered_by for name in METHODS}
+    assert told == {name: METHODS[name]().kinds_that_steer for name in METHODS}
     for kind in ("cells", "classes"):
         listed = page.partition(f"easures of {kind} are ")[2].partition(";" if kind == "cells" else ".")[0]
         assert set(listed.replace("`", "").replace(",", " ").replace(" and ", " ").split()) == set(
-            steering([kind])
+            measures_that_steer([kind])
         )

@@ -146,7 +146,7 @@ def test_combinations_of_many_kept_values_are_numbered_by_rows():
     """Three columns of 1,000 values have a billion combinations, and the tables at most 2,000."""
     values = np.arange(1000, dtype=np.int32)
     columns = [truth._Kept(name, values, values[::-1], 1000) for name in "abc"]
-    before, after = truth._combined(columns, 1000, 1000)
+    before, after = truth._combine_columns(columns, 1000, 1000)
     assert len(np.unique(before)) == 1000
     assert max(before.max(), after.max()) < 4 * 2000
     assert np.array_equal(before, after[::-1])

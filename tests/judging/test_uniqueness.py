@@ -13,7 +13,15 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from shoal.judging.linking.uniqueness import ESTIMATORS, Refusal, Sample, estimated, pitman, slide, zayatz
+from shoal.judging.linking.uniqueness import (
+    ESTIMATORS,
+    Refusal,
+    Sample,
+    estimate_uniques,
+    pitman,
+    slide,
+    zayatz,
+)
 
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"
 SIZES = st.lists(st.integers(1, 9), min_size=1, max_size=25)
@@ -75,7 +83,7 @@ def test_expected_uniques_of_pitman_person_by_person(theta, alpha, people):
 @settings(max_examples=40)
 def test_no_parameters_near_or_far_are_more_likely(sizes):
     try:
-        theta, alpha = pitman.fitted(sample(sizes, 10**6))
+        theta, alpha = pitman.fit(sample(sizes, 10**6))
     except Refusal:
         # No maximum inside: the best of a grid lies at its edge.
         assume(1 < len(sizes) < sum(sizes))
@@ -147,7 +155,7 @@ def test_slide_gives_back_the_moments_of_the_sample(mean, shape, fraction):
         rows = round(people * fraction)
         classes, uniques = shown, once
 
-    found = slide.fitted(Moments(np.ones(1, np.int64), people))
+    found = slide.fit(Moments(np.ones(1, np.int64), people))
     # Some other parameters may have the same moments, but those that were put in are among them.
     assert min(abs(one[0] / 50_000 - 1) for one in found) < 0.02
     assert slide.slide_negative_binomial(Moments(np.ones(1, np.int64), people)) >= truth / people * 0.95
@@ -176,7 +184,7 @@ def test_slide_on_its_own_model():
 @given(SIZES, st.integers(1, 200))
 def test_answers_are_shares_or_reasons(sizes, more):
     """An estimator answers with a share no larger than that of the sample's unique rows, or says why not."""
-    found = estimated(np.array(sizes), sum(sizes) + more)
+    found = estimate_uniques(np.array(sizes), sum(sizes) + more)
     most = sizes.count(1) / sum(sizes)
     assert [one.name for one in found.all] == list(ESTIMATORS)
     for one in found.all:
@@ -192,17 +200,17 @@ def test_answers_are_shares_or_reasons(sizes, more):
 
 
 def test_what_is_proven():
-    whole = estimated(np.array([1, 1, 2]), 4)
+    whole = estimate_uniques(np.array([1, 1, 2]), 4)
     assert [one.share for one in whole.all] == [0.5] * 3
     assert whole.proven == "the table is the whole population"
-    alike = estimated(np.array([2, 5]), 1000)
+    alike = estimate_uniques(np.array([2, 5]), 1000)
     assert alike.range == (0.0, 0.0)
     assert "no row is unique in the table" in alike.proven
 
 
 def test_the_rule_takes_pitman_for_small_fractions():
     labels = chinese_restaurant(20, 0.6, 4000, 5)
-    few, many = (estimated(drawn(labels, rows), 4000) for rows in (400, 401))
+    few, many = (estimate_uniques(drawn(labels, rows), 4000) for rows in (400, 401))
     assert few["pitman"].refused is None
     assert few.rule.share == few["pitman"].share
     assert many.rule.share == min(one.share for one in (many["snb"], many["zayatz"]) if not one.refused)
@@ -210,16 +218,16 @@ def test_the_rule_takes_pitman_for_small_fractions():
 
 def test_refusals_say_why():
     """All unique: nothing repeats, so Pitman and SNB have nothing to go by, and Zayatz expects the worst."""
-    found = estimated(np.ones(50, np.int64), 10_000)
+    found = estimate_uniques(np.ones(50, np.int64), 10_000)
     assert "all rows are unique" in found["pitman"].refused
     assert found["snb"].refused.startswith("does not converge")
     assert found.range == (1.0, 1.0)
     assert found.rule.share == 1.0
-    even = estimated(np.array([3] * 40 + [1]), 10_000)
+    even = estimate_uniques(np.array([3] * 40 + [1]), 10_000)
     assert "more even" in even["pitman"].refused
     for people in (49, None):
         with pytest.raises(ValueError, match="population"):
-            estimated(np.ones(50, np.int64), people)
+            estimate_uniques(np.ones(50, np.int64), people)
 
 
 @pytest.mark.parametrize("fraction", [0.01, 0.1, 0.5])
@@ -229,7 +237,7 @@ def test_a_population_of_known_uniqueness(fraction):
     chances = rng.lognormal(0, 1.5, 10_000)
     population = rng.choice(10_000, 40_000, p=chances / chances.sum())
     truth = np.count_nonzero(np.bincount(population) == 1) / 40_000
-    found = estimated(drawn(population, int(40_000 * fraction)), 40_000)
+    found = estimate_uniques(drawn(population, int(40_000 * fraction)), 40_000)
     low, high = found.range
     assert high >= truth * 0.9
     assert low <= truth * (8 if fraction < 0.1 else 2.5 if fraction < 0.5 else 1.4)

@@ -26,10 +26,10 @@ from shoal.methods.clustering import agglomeration as merging
 from shoal.methods.clustering import improvement
 from shoal.methods.clustering.agglomeration import DISTANCES
 from shoal.methods.clustering.agglomerative import Agglomerative
-from shoal.methods.clustering.cluster_classes import boxes, numbered, total_loss
+from shoal.methods.clustering.cluster_classes import boxes, number_clusters, total_loss
 from shoal.methods.clustering.clusters import collapse
-from shoal.methods.clustering.improvement import improved, searched
-from shoal.methods.clustering.local_moves import _linked
+from shoal.methods.clustering.improvement import improve_clusters, search_clusters
+from shoal.methods.clustering.local_moves import _link_rows
 from shoal.support.run import Run
 from tests import oracles
 from tests.inputs.coded_tables import with_changes
@@ -45,7 +45,7 @@ def lists(cluster_of):
 
 def limited(draw, table):
     caps = [
-        dataclasses.replace(a, hierarchy=a.hierarchy.limited(draw(st.integers(0, a.hierarchy.height))))
+        dataclasses.replace(a, hierarchy=a.hierarchy.with_limit(draw(st.integers(0, a.hierarchy.height))))
         if not a.hierarchy.free
         else a
         for a in table.attributes
@@ -105,7 +105,7 @@ def test_nearest_items_and_clusters(data, table):
     twin_near, twin_loss = oracles.neighbours.nearest_items(*args)
     np.testing.assert_array_equal(loss, twin_loss)
     assert ((near >= 0) == (twin_near >= 0)).all()
-    numbers, count = numbered(
+    numbers, count = number_clusters(
         np.array(data.draw(st.lists(st.integers(0, 4), min_size=table.rows, max_size=table.rows)))
     )
     box, size = boxes(items, numbers, count), np.bincount(numbers)
@@ -128,7 +128,7 @@ def test_improvement_only_improves(data, table):
     start = merging.cluster(
         items, k, data.draw(st.sampled_from(DISTANCES)), False, np.arange(table.rows, dtype=np.int32), RUN
     )
-    after = improved(items, start, k, 0.0, RUN)
+    after = improve_clusters(items, start, k, 0.0, RUN)
     assert min(len(members) for members in lists(after)) >= k
     assert total_loss(items, after) <= total_loss(items, start) + 1e-9
     # What the tables say is what the measure says, up to the grain of the tables.
@@ -151,12 +151,12 @@ def test_the_search_keeps_k_rows(data, table):
         # Several pieces, as in a large table.
         patched.setattr(improvement, "PIECE", (data.draw(st.sampled_from([4, 12, 4000])), 1))
         patched.setattr(improvement, "ROUNDS", (12, 12, 1))
-        after = searched(items, start, k, np.inf, RUN)
-        better = improved(items, start, k, 0.0, RUN)
-        again = improved(items, start, k, 0.0, RUN)
+        after = search_clusters(items, start, k, np.inf, RUN)
+        better = improve_clusters(items, start, k, 0.0, RUN)
+        again = improve_clusters(items, start, k, 0.0, RUN)
     for found in (after, better):
         np.testing.assert_array_equal(found < 0, start < 0)
-        assert np.bincount(numbered(found)[0][found >= 0]).min() >= k
+        assert np.bincount(number_clusters(found)[0][found >= 0]).min() >= k
     assert total_loss(items, better) <= total_loss(items, start) + 1e-9
     np.testing.assert_array_equal(better, again)
 
@@ -171,7 +171,7 @@ def test_the_search_is_that_of_its_twin(data, table):
     start = np.array(data.draw(st.permutations(range(table.rows)))) % max(table.rows // k, 1)
     if data.draw(st.booleans()):
         start[start == 1] = 0  # A large cluster, which has rows to spare.
-    numbers, count = numbered(start.astype(np.int32))
+    numbers, count = number_clusters(start.astype(np.int32))
     warmth = data.draw(st.sampled_from([0.0, 0.5, 2.0]))
     number = data.draw(st.integers(1, 2**64 - 1))
     answers = []
@@ -208,8 +208,8 @@ def test_the_clock_ends_the_search():
     table = line([value % 37 for value in range(400)], 37)
     items = collapse(table, "lm")
     start = (np.arange(400) % 80).astype(np.int32)
-    assert total_loss(items, improved(items, start, 5, 1e-9, RUN)) <= total_loss(items, start)
-    once, again = (improved(items, start, 5, seconds, RUN) for seconds in (10.0, 12.0))
+    assert total_loss(items, improve_clusters(items, start, 5, 1e-9, RUN)) <= total_loss(items, start)
+    once, again = (improve_clusters(items, start, 5, seconds, RUN) for seconds in (10.0, 12.0))
     np.testing.assert_array_equal(once, again)
     assert improvement._rounds(400, 60.0) == 3 * improvement._rounds(400, 10.0)
 
@@ -225,7 +225,9 @@ def test_pieces_leave_each_other_alone():
     for forward in (True, False):
         with pytest.MonkeyPatch.context() as patched:
             patched.setattr(improvement, "PIECE", (100, 1))
-            plan = improvement._Plan.start(items, *numbered((np.arange(600) % 100).astype(np.int32)), 5)
+            plan = improvement._Plan.start(
+                items, *number_clusters((np.arange(600) % 100).astype(np.int32)), 5
+            )
             pieces = plan.pieces(1, 5)
         assert len(pieces) == 6
         for piece in pieces if forward else reversed(pieces):
@@ -244,7 +246,7 @@ def test_moves_are_those_of_their_twins(data, table):
     items = collapse(table, "lm")
     losses = items.losses
     start = np.array(data.draw(st.permutations(range(table.rows)))) % max(table.rows // k, 1)
-    numbers, count = numbered(start)
+    numbers, count = number_clusters(start)
     order, tree = neighbours.plant(items.codes, losses, 4)
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
@@ -253,7 +255,7 @@ def test_moves_are_those_of_their_twins(data, table):
     for step, options in (("dissolve", ()), ("resplit", (6 * k, 5))):
         answers = []
         for module in (improving, oracles.improve):
-            linked = _linked(items, numbers, count, row_item, len(codes))
+            linked = _link_rows(items, numbers, count, row_item, len(codes))
             linked.loss[:] = box_losses(linked.box, losses)
             move = getattr(module, step)
             gained = move(codes, row_item, near, linked, k, *options, losses, 0, count)
@@ -275,7 +277,7 @@ def test_clusters_are_founded_as_by_the_twin(data, table):
     losses = items.losses
     # Larger clusters than needed have rows to spare.
     parts = max(table.rows // (2 * k), 1)
-    numbers, count = numbered(np.array(data.draw(st.permutations(range(table.rows)))) % parts)
+    numbers, count = number_clusters(np.array(data.draw(st.permutations(range(table.rows)))) % parts)
     order, tree = neighbours.plant(items.codes, losses, 4)
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
@@ -289,7 +291,7 @@ def test_clusters_are_founded_as_by_the_twin(data, table):
         size, loss, after = np.zeros(most, np.int64), np.zeros(most), numbers.copy()
         size[:count] = np.bincount(numbers)
         loss[:count] = box_losses(boxes(items, numbers, count), losses)
-        clusters = module.found(
+        clusters = module.occurrences(
             codes,
             row_item,
             item_start,
@@ -317,7 +319,7 @@ def test_a_cluster_is_founded_by_hand():
     # Two clusters of four, each with two rows at 5: together they lose nothing.
     table = line([0, 1, 5, 5, 5, 5, 9, 10], 11)
     items = collapse(table, "lm")
-    after = improved(items, np.array([0, 0, 0, 0, 1, 1, 1, 1], np.int32), 2, 0.0, RUN)
+    after = improve_clusters(items, np.array([0, 0, 0, 0, 1, 1, 1, 1], np.int32), 2, 0.0, RUN)
     assert total_loss(items, after) == pytest.approx(0.4, abs=1e-5)
     assert frozenset({0, 1}) in lists(after)
     assert frozenset({6, 7}) in lists(after)
@@ -349,7 +351,7 @@ def test_models_hold_or_it_is_refused(data, table):
     requirements = Requirements(models=(KAnonymity(k=data.draw(st.integers(2, 4))), extra))
     from shoal.judging.models.model import one_class
 
-    if not requirements.satisfied(one_class(table))[0]:
+    if not requirements.holds_in(one_class(table))[0]:
         with pytest.raises(InfeasibleError, match="even one class"):
             Agglomerative().anonymize(table, requirements, RUN)
         return
@@ -359,7 +361,7 @@ def test_models_hold_or_it_is_refused(data, table):
     groups = group(
         release.region_of, len(release.low), table.secrets.wide, table.sensitive, table.sensitive_counts
     )
-    assert requirements.satisfied(groups).all()
+    assert requirements.holds_in(groups).all()
 
 
 @settings(max_examples=60)
@@ -441,7 +443,7 @@ def test_improvement_never_loses_more_under_other_models(table, k, data):
             table.sensitive,
             table.sensitive_counts,
         )
-        assert wish.satisfied(shown).all()
+        assert wish.holds_in(shown).all()
         losses[improve] = next(v for key, v in release.facts.items() if key.startswith("loss by"))
     assert (losses[False] is None) == (losses[True] is None)
     assert losses[True] is None or losses[True] <= losses[False]

@@ -19,7 +19,7 @@ from shoal.judging.models.l_diversity import DistinctDiversity, EntropyDiversity
 from shoal.judging.models.requirements import Requirements
 from shoal.methods import METHODS
 from shoal.release.render import render
-from shoal.release.two_tables import joined, second_path, split
+from shoal.release.two_tables import join_tables, second_path, split
 from shoal.support.run import Run
 from tests.inputs.strategies import tables
 from tests.test_bad_input import refused, run
@@ -86,12 +86,12 @@ def test_splitting_and_joining_keep_the_values_of_each_bucket(lines):
     first, second = split(rows, "bucket", ["s", "count"])
     assert first.columns == ["bucket", "q"]
     assert second["count_"].sum() == len(lines)
-    again = joined(first, second, "bucket", ["s", "count"])
+    again = join_tables(first, second, "bucket", ["s", "count"])
     assert again["q"].to_list() == list(range(len(lines)))
     assert Counter(again.select("bucket", "s", "count").rows()) == Counter((b, s, c) for b, s, c in lines)
     # Without counts, each line is one row; read from text, buckets have another type.
     spread = rows.select("bucket", "s", "count").with_columns(pl.col("bucket").cast(pl.String))
-    again = joined(first, spread, "bucket", ["s", "count"])
+    again = join_tables(first, spread, "bucket", ["s", "count"])
     assert Counter(again.select("bucket", "s", "count").rows()) == Counter((b, s, c) for b, s, c in lines)
 
 

@@ -155,7 +155,7 @@ def test_a_ring_without_room_for_all_pairs_takes_some_distances(room, most, monk
     parts = Partition(np.arange(4000, dtype=np.int32), whole, whole)
     used = set()
     for seed in range(8):
-        owner = ring.assigned(parts, np.array([300]), np.array([True]), Run.start(seed))
+        owner = ring.draw_owners(parts, np.array([300]), np.array([True]), Run.start(seed))
         assert sorted(owner) == list(range(4000))
         found = set(((owner - np.arange(4000)) % 4000).tolist())
         assert len(found) == most

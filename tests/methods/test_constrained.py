@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import shoal
 from shoal.errors import InfeasibleError, LimitError
 from shoal.judging.linking.evidence import Evidence
-from shoal.judging.models.feasibility import unserved
+from shoal.judging.models.feasibility import find_unserved_blocks
 from shoal.judging.models.k_anonymity import KAnonymity
 from shoal.judging.models.p_sensitive import PSensitive
 from shoal.judging.models.requirements import Requirements
@@ -44,7 +44,7 @@ def crossings(table, evidence):
     found = []
     for j, attribute in enumerate(table.attributes):
         tree = attribute.hierarchy
-        low, high = (ends[published.class_of, j] for ends in published.covered)
+        low, high = (ends[published.class_of, j] for ends in published.cell_ranges)
         codes = table.quasi.wide[evidence.owner, j]
         found.append(int(((low < tree.low[-1, codes]) | (high > tree.high[-1, codes])).sum()))
     return found
@@ -64,7 +64,7 @@ def limited_tables(draw):
         attributes.append((attribute, limit))
     codes = table.quasi.wide.copy(order="F")
     for j, (attribute, limit) in enumerate(attributes):
-        cut = attribute.hierarchy.limited(limit)
+        cut = attribute.hierarchy.with_limit(limit)
         # A limit may put codes into a new order.
         codes[:, j] = cut.locate(attribute.hierarchy.leaves)[table.quasi.wide[:, j]]
         attributes[j] = replace(attribute, hierarchy=cut)
@@ -86,7 +86,7 @@ def test_no_class_reaches_across_blocks(name, table, k, p, suppression):
         release = METHODS[name]().anonymize(table, wish, Run.start(1))
     except (InfeasibleError, LimitError):
         # One class per block is what limits permit at most, so a method refuses only where that does not do.
-        good, _, dropped = unserved(table, wish)
+        good, _, dropped = find_unserved_blocks(table, wish)
         assert dropped > wish.suppressible(table.rows) or not good.any()
         return
     evidence = shown(table, release)

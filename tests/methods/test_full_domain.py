@@ -33,7 +33,7 @@ from shoal.methods.full_domain.search import Search
 from shoal.methods.full_domain.wide import WideSearch
 from shoal.policy import Policy
 from shoal.support.run import Run
-from shoal.support.wording import rounded_down
+from shoal.support.wording import round_down
 from tests import oracles
 from tests.inputs.coded_tables import with_changes
 from tests.inputs.strategies import tables, tiled
@@ -72,7 +72,7 @@ def cases(draw, measures=st.sampled_from(MEASURES)):
     table = draw(tables(columns=st.integers(1, 3)))
     if draw(st.integers(0, 3)) == 0:
         limited = [
-            dataclasses.replace(a, hierarchy=a.hierarchy.limited(draw(st.integers(0, a.hierarchy.height))))
+            dataclasses.replace(a, hierarchy=a.hierarchy.with_limit(draw(st.integers(0, a.hierarchy.height))))
             for a in table.attributes
         ]
         table = with_changes(table, attributes=tuple(limited))
@@ -281,7 +281,7 @@ def test_satisfying_parts_never_hold_more_rows_than_a_model_calls_keepable(data)
     )
     keepable = model.keepable(grouped(whole))
     pieces = grouped(whole * 3 + part)
-    held = np.where(model.satisfied(pieces) & (pieces.size > 0), pieces.size, 0)
+    held = np.where(model.holds_in(pieces) & (pieces.size > 0), pieces.size, 0)
     for g in range(len(keepable)):
         assert held[3 * g : 3 * g + 3].sum() <= keepable[g]
 
@@ -383,7 +383,7 @@ def test_a_lattice_too_large_is_refused_with_what_to_do(monkeypatch):
 def test_what_cannot_be_satisfied_is_said_with_numbers():
     """Nations may not be mixed between continents, and America has five people."""
     table = travellers()
-    nation = dataclasses.replace(table.attributes[1], hierarchy=table.attributes[1].hierarchy.limited(2))
+    nation = dataclasses.replace(table.attributes[1], hierarchy=table.attributes[1].hierarchy.with_limit(2))
     limited = with_changes(table, attributes=(table.attributes[0], nation, table.attributes[2]))
     with pytest.raises(LimitError, match=r"5-anonymity: .* 4 of 9 rows .* 1 may be suppressed"):
         FullDomain().anonymize(
@@ -581,7 +581,7 @@ def test_a_wide_search_that_ends_early_tells_no_bound_above_the_optimum(case, ch
     expected = satisfying(table, requirements)
     search = wide_search(table, requirements)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(search, "_passed", lambda: 0.0 if search.judge.checked <= checks else 61.0)
+        patch.setattr(search, "_seconds_passed", lambda: 0.0 if search.judge.checked <= checks else 61.0)
         if subsets:
             patch.setattr(wide, "NEAR", np.inf)
             patch.setattr(wide, "SUBSET_SIZES", (4, 12))
@@ -715,5 +715,5 @@ def test_a_release_that_is_not_proven_to_be_the_best_says_so(tmp_path, monkeypat
     [(0.28279, "0.2827"), (0.99999, "0.9999"), (0.0, "0"), (12345.7, "12,340"), (3.0, "3")],
 )
 def test_a_lower_bound_is_rounded_down(bound, told):
-    assert rounded_down(bound) == told
+    assert round_down(bound) == told
     assert float(told.replace(",", "")) <= bound

@@ -15,7 +15,7 @@ from shoal.judging.models.requirements import Requirements
 from shoal.kernels.hilbert import best_groups, hilbert_keys
 from shoal.methods.loss_tables import losses_of
 from shoal.methods.partitioning.ordered import Hilbert
-from shoal.methods.partitioning.partition import _sets, hilbert_order, sorted_codes
+from shoal.methods.partitioning.partition import _sets, hilbert_order, sort_codes
 from shoal.support.run import Run
 from tests import oracles
 from tests.inputs.strategies import tables
@@ -46,7 +46,7 @@ def test_no_grouping_of_the_order_loses_less(table, k, sets, measure):
     k = min(k, table.rows)
     order = hilbert_order(table)
     assert sorted(order) == list(range(table.rows))
-    codes, blocks = sorted_codes(table, order), np.array([0, table.rows])
+    codes, blocks = sort_codes(table, order), np.array([0, table.rows])
     losses = losses_of(table, measure), _sets(table, measure, sets)
     mine, twin = (f(codes, blocks, k, *losses) for f in (best_groups, oracles.hilbert.best_groups))
 

@@ -15,20 +15,20 @@ from shoal.coding.encode import encode
 from shoal.coding.roles import QUASI, SENSITIVE
 from shoal.errors import LimitError, PolicyError
 from shoal.judging.attacks import ATTACKS
-from shoal.judging.attacks.statistical import accusations
+from shoal.judging.attacks.statistical_attack import accusations
 from shoal.judging.linking.evidence import Evidence
 from shoal.judging.linking.origins import RECEIVED
 from shoal.judging.measures import MEASURES, CellMeasure
 from shoal.judging.measures.evaluate import measure_all
 from shoal.judging.models import MODELS
 from shoal.judging.models.delta_presence import DeltaPresence
-from shoal.judging.models.hybrid_k import AlphaHybrid, HybridK, chi_squared, expected, untrue_cells
+from shoal.judging.models.hybrid_k import AlphaHybrid, HybridK, chi_squared, count_expected_rows, untrue_cells
 from shoal.judging.models.k_anonymity import KAnonymity
 from shoal.judging.models.requirements import Requirements
 from shoal.kernels import hybrid as kernels
 from shoal.methods import METHODS
 from shoal.methods.full_domain.full_domain import FullDomain
-from shoal.methods.relocating.hybrid import Hybrid, moved_rows
+from shoal.methods.relocating.hybrid import Hybrid, move_rows
 from shoal.methods.relocating.relocation import VARIANTS, Allowance, critical, tail
 from shoal.release.record import card_markdown
 from shoal.release.render import render
@@ -229,7 +229,7 @@ def test_relocation_keeps_its_promises(case):
 def test_moved_rows_are_own_rows_and_as_many_as_asked():
     group_of = np.array([0, 1, 2, 2, 2, 2, 1], np.int32)
     moves = np.array([[0, 1, 1], [2, 1, 2], [2, 0, 1]])
-    after = moved_rows(group_of, group_of, moves, np.random.default_rng(3))
+    after = move_rows(group_of, group_of, moves, np.random.default_rng(3))
     assert after[0] == 1
     assert (after[[1, 6]] == 1).all()
     assert sorted(after[2:6]) == [0, 1, 1, 2]
@@ -462,7 +462,7 @@ def test_the_example_is_judged_from_what_is_published(example):
     assert not HybridK(k=4, budget=0.1).verify(evidence).holds
     assert untrue_cells(evidence).tolist() == [1, 1, 0]
     # Sizes 3, 3, 3 where 3, 2, 3 are truly so, and one group of one is gone.
-    truth = expected(evidence)
+    truth = count_expected_rows(evidence)
     assert sorted(truth.classes) == [2, 3, 3]
     assert truth.elsewhere.tolist() == [1]
     assert chi_squared(evidence) == pytest.approx((1.5, 3, chi2.sf(1.5, 3)))
@@ -507,10 +507,10 @@ def test_models_confirm_what_the_method_says(table, k, budget, variant, suppress
         assert test.degrees >= release.facts["degrees_of_freedom"]
     if variant in ("statistical", "rstat"):
         assert AlphaHybrid(alpha=0.05).verify(evidence).holds
-    truth = expected(evidence)
+    truth = count_expected_rows(evidence)
     assert truth.classes.sum() + truth.elsewhere.sum() == evidence.published.rows
     if not evidence.published.suppressed:
-        unpaired = expected(dataclasses.replace(evidence, origin=RECEIVED))
+        unpaired = count_expected_rows(dataclasses.replace(evidence, origin=RECEIVED))
         np.testing.assert_array_equal(unpaired.classes, truth.classes)
         assert sorted(unpaired.elsewhere) == sorted(truth.elsewhere)
 

@@ -526,7 +526,9 @@ def test_methods_by_classes_serve_the_notions(table, k):
 @settings(max_examples=40)
 def test_limits_are_never_crossed(name, table, share):
     first = table.attributes[0].hierarchy
-    limited = replace(table.attributes[0], hierarchy=first.limited(first.height - 1 if first.height else 0))
+    limited = replace(
+        table.attributes[0], hierarchy=first.with_limit(first.height - 1 if first.height else 0)
+    )
     # The limit may put codes into a new order.
     moved = limited.hierarchy.locate(first.leaves)
     codes = table.quasi.wide.copy()

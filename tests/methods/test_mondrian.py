@@ -41,10 +41,10 @@ class Different(GroupModel):
     summary: ClassVar[str] = ""
     monotone: ClassVar[bool] = True
     values: int = 2
-    required = property(lambda self: self.values)
+    threshold = property(lambda self: self.values)
     title = property(lambda self: f"{self.values} different values")
 
-    def reached(self, groups):
+    def score_groups(self, groups):
         return np.diff(groups.sensitive[0].start).astype(np.float64)
 
 
@@ -55,10 +55,10 @@ class Even(GroupModel):
     name: ClassVar[str] = "even"
     summary: ClassVar[str] = ""
     monotone: ClassVar[bool] = True
-    required = property(lambda self: 1)
+    threshold = property(lambda self: 1)
     title = property(lambda self: "even classes")
 
-    def reached(self, groups):
+    def score_groups(self, groups):
         return 1.0 - groups.size % 2
 
 
@@ -200,7 +200,7 @@ def test_the_models_of_the_registry_steer_it(name, table, method):
 
     def judged(group_of):
         count = int(group_of.max()) + 1
-        return model.satisfied(
+        return model.holds_in(
             group(group_of, count, table.secrets.wide, table.sensitive, table.sensitive_counts)
         )
 
@@ -257,7 +257,7 @@ def test_relaxed_regions_are_small_or_of_one_kind(table, k, choose):
 @given(tables(rows=st.integers(2, 20), free=False), st.integers(2, 3), st.data())
 def test_limits_are_honoured(table, k, data):
     limited = tuple(
-        Attribute(a.name, a.hierarchy.limited(data.draw(st.integers(0, a.hierarchy.height))), a.weight)
+        Attribute(a.name, a.hierarchy.with_limit(data.draw(st.integers(0, a.hierarchy.height))), a.weight)
         for a in table.attributes
     )
     table = CodedTable.of_matrices(

@@ -25,7 +25,7 @@ from shoal.kernels import exchange
 from shoal.kernels import p_k as kernels
 from shoal.methods import METHODS
 from shoal.methods.loss_tables import losses_of
-from shoal.methods.sensitive.p_k_classes import _pool, _Problem, _workspace, cluster, limited_by_values
+from shoal.methods.sensitive.p_k_classes import _pool, _Problem, _workspace, cluster, values_limit_classes
 from shoal.policy import Policy
 from shoal.support.run import Run
 from tests import oracles
@@ -328,7 +328,7 @@ def test_enhanced_reaches_the_bound_with_one_column(counts, k, p, seed):
         assert reasons_against(table, wish)
     else:
         assert cluster(table, wish, Run.start(1), guarded=True).classes == bound
-        assert limited_by_values(table, wish, Run.start(1)) == (bound < table.rows // k)
+        assert values_limit_classes(table, wish, Run.start(1)) == (bound < table.rows // k)
 
 
 @pytest.mark.parametrize(("kind", "p", "k"), [("extended", 3, 4), ("extended", 3, 10), ("plain", 10, 4)])
@@ -346,8 +346,8 @@ def test_enhanced_loses_a_tenth_less_than_the_four_steps_of_the_chapter(adult, k
     for mine, literal in zip(costs(table, ours.region_of), costs(table, theirs), strict=True):
         assert mine <= 0.9 * literal
     for model in wish.models:
-        groups = table.grouped(theirs.astype(np.int32), int(theirs.max()) + 1)
-        assert model.satisfied(groups).all()
+        groups = table.group_rows(theirs.astype(np.int32), int(theirs.max()) + 1)
+        assert model.holds_in(groups).all()
 
 
 def test_the_worked_example_is_1_sensitive_until_a_value_changes():
@@ -403,10 +403,10 @@ def test_a_protected_node_counts_once():
     """Flu and cold are both diseases of the lung."""
     model = ExtendedPSensitive(p=2, protected=("lung",), **PLACE)
     groups = of_counts([1, 1, 0, 0], [1, 0, 1, 0], [0, 0, 1, 1], [2, 3, 0, 1], [0, 0, 0, 0])
-    assert model.reached(groups).tolist() == [1, 2, 2, 2, 0]
-    assert model.satisfied(groups).tolist() == [False, True, True, True, False]
+    assert model.score_groups(groups).tolist() == [1, 2, 2, 2, 0]
+    assert model.holds_in(groups).tolist() == [False, True, True, True, False]
     both = replace(model, protected=("lung", "stomach"))
-    assert both.reached(groups).tolist() == [1, 2, 1, 2, 0]
+    assert both.score_groups(groups).tolist() == [1, 2, 1, 2, 0]
 
 
 def test_a_node_under_a_protected_one_is_not_strong():

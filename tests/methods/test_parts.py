@@ -31,8 +31,8 @@ from shoal.methods.clustering.forest import Forest
 from shoal.methods.method import Method, Parts
 from shoal.methods.parts import on_parts as dividing
 from shoal.methods.parts.boxes import part_size, parts_of, shares_of
-from shoal.methods.parts.join_parts import joined
-from shoal.methods.parts.on_parts import divided
+from shoal.methods.parts.join_parts import join_releases
+from shoal.methods.parts.on_parts import release_in_parts
 from shoal.release import closures
 from shoal.support.run import Division, Run
 from tests.fuzz.cases import case
@@ -56,7 +56,7 @@ def asked(k=2, *models, **more):
 
 def in_parts(method, table, requirements, rows, jobs=1, seed=1, progress=None):
     run = Run.start(seed, progress or (lambda *_: None), Division(part_rows=rows, jobs=jobs))
-    return divided(method, table, requirements, run)
+    return release_in_parts(method, table, requirements, run)
 
 
 def census(rows):
@@ -109,7 +109,7 @@ def test_parts_are_refused_with_the_reason_before_anything_is_read():
 
 def test_methods_that_build_on_another_one_let_it_work_on_parts(monkeypatch):
     made = []
-    monkeypatch.setattr(dividing, "joined", lambda *given: made.append(1) or joined(*given))
+    monkeypatch.setattr(dividing, "join_releases", lambda *given: made.append(1) or join_releases(*given))
     table = sample("census", 300).select("age", "education", "salary")
     asks = {"quasi": ["age", "education"], "sensitive": ["salary"], "l": 2, "seed": 1}
     method = {"name": "slicing", "partitioner": "forest"}
@@ -180,7 +180,7 @@ def test_every_class_of_every_part_satisfies_the_models_of_the_whole(
     try:
         made = in_parts(METHODS[name](), table, wanted, rows)
     except (InfeasibleError, LimitError):
-        assert not wanted.satisfied(table.blocks).all()
+        assert not wanted.holds_in(table.blocks).all()
         return
     kept = made.region_of >= 0
     assert (~kept).sum() <= wanted.suppressible(table.rows)
@@ -188,7 +188,7 @@ def test_every_class_of_every_part_satisfies_the_models_of_the_whole(
     group_of = np.full(table.rows, -1, np.int32)
     group_of[kept] = numbers
     # Of the whole table: a part would compare with its own distribution.
-    assert wanted.satisfied(table.grouped(group_of, int(numbers.max()) + 1)).all()
+    assert wanted.holds_in(table.group_rows(group_of, int(numbers.max()) + 1)).all()
     for j in range(0 if METHODS[name].false_cells.how else len(table.attributes)):
         codes = table.quasi.wide[kept, j]
         assert (made.low[made.region_of[kept], j] <= codes).all()
@@ -200,7 +200,7 @@ def test_the_independent_checker_finds_nothing_in_releases_made_of_parts(
     name, tmp_path, monkeypatch, request
 ):
     made = []
-    monkeypatch.setattr(dividing, "joined", lambda *given: made.append(1) or joined(*given))
+    monkeypatch.setattr(dividing, "join_releases", lambda *given: made.append(1) or join_releases(*given))
     at = list(METHODS).index(name)
     tries = 30 if request.config.getoption("--thorough") else 10
     released = 0
@@ -222,11 +222,11 @@ def test_t_closeness_compares_with_the_whole_table():
     table = tables_of_two_halves()
     model = MODELS["t-equal"](column=0, column_name="s0", t=0.2)
     part = table.part(np.flatnonzero(table.quasi.wide[:, 0] == 0))
-    assert not model.satisfied(part.grouped(np.zeros(part.rows, np.int32), 1)).any()
-    assert model.satisfied(table.grouped(np.zeros(table.rows, np.int32), 1)).all()
+    assert not model.holds_in(part.group_rows(np.zeros(part.rows, np.int32), 1)).any()
+    assert model.holds_in(table.group_rows(np.zeros(table.rows, np.int32), 1)).all()
     made = in_parts(Agglomerative(), table, asked(2, model), 10)
-    groups = table.grouped(made.region_of, len(made.low))
-    assert model.satisfied(groups).all()
+    groups = table.group_rows(made.region_of, len(made.low))
+    assert model.holds_in(groups).all()
 
 
 def tables_of_two_halves():
@@ -446,12 +446,12 @@ def test_errors_of_a_part_come_back_from_its_process():
         method = Choosy(least=1000, error=error)
         return answer(method, table, asked(2), [1], None)
 
-    assert raised(LimitError).told() is None
-    assert raised(InfeasibleError).told() is None
+    assert raised(LimitError).unwrap() is None
+    assert raised(InfeasibleError).unwrap() is None
     with pytest.raises(ShoalError, match="too few rows"):
-        raised(ShoalError).told()
+        raised(ShoalError).unwrap()
     with pytest.raises(ShoalError, match="lack of memory"):
-        raised(MemoryError).told()
+        raised(MemoryError).unwrap()
     # Not what it says: that may be a value of the data.
     with pytest.raises(ShoalBug, match=r"failed \(ValueError\)$"):
-        raised(ValueError).told()
+        raised(ValueError).unwrap()

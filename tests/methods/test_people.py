@@ -269,12 +269,12 @@ def test_merging_keeps_every_rule_that_says_so(table, data):
     group_of = np.array(
         data.draw(st.lists(st.integers(0, 1), min_size=coded.rows, max_size=coded.rows)), np.int32
     )
-    apart, whole = coded.grouped(group_of, 2), coded.grouped(np.zeros(coded.rows, np.int32), 1)
+    apart, whole = coded.group_rows(group_of, 2), coded.group_rows(np.zeros(coded.rows, np.int32), 1)
     for policy in ({"k": 3}, {"l": {"distinct": 2}}, {"p": 2}):
         (model,) = Policy.from_keywords(**policy, **NUMBERED).requirements(coded.sensitive).models
         assert model.merges(coded)
-        if model.satisfied(apart).any():
-            assert model.satisfied(whole).all()
+        if model.holds_in(apart).any():
+            assert model.holds_in(whole).all()
 
 
 @settings(max_examples=40, deadline=None)

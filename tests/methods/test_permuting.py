@@ -20,7 +20,7 @@ from shoal.judging.models.delta_presence import DeltaPresence
 from shoal.judging.models.k_anonymity import KAnonymity
 from shoal.judging.models.requirements import Requirements
 from shoal.methods import METHODS
-from shoal.methods.permuting.shuffled_buckets import shuffled_within
+from shoal.methods.permuting.shuffled_buckets import shuffle_within
 from shoal.methods.presence.bucket_mappings import BucketMappings
 from shoal.release import closures
 from shoal.release.record import card_markdown
@@ -57,10 +57,10 @@ def test_buckets_show_the_values_of_their_rows(table, name, seed):
 def test_shuffles_are_even():
     # Three rows in one bucket have six orders; each should come about equally often.
     random = np.random.default_rng(1)
-    seen = Counter(tuple(shuffled_within(np.zeros(3, np.int32), random).tolist()) for _ in range(6000))
+    seen = Counter(tuple(shuffle_within(np.zeros(3, np.int32), random).tolist()) for _ in range(6000))
     assert len(seen) == 6
     assert min(seen.values()) > 850
-    alone = shuffled_within(np.array([-1, 0, -1, 1], np.int32), random)
+    alone = shuffle_within(np.array([-1, 0, -1, 1], np.int32), random)
     assert alone.tolist() == [0, 1, 2, 3]
 
 

@@ -30,7 +30,7 @@ from shoal.methods import METHODS
 from shoal.methods.cells.ring import ORDERS, Ring
 from shoal.methods.partitioning.diverse import Spreading
 from shoal.methods.partitioning.ordered import Lexicographic
-from shoal.methods.partitioning.partition import Partition, by_domain, lexicographic_order, sorted_codes
+from shoal.methods.partitioning.partition import Partition, by_domain, lexicographic_order, sort_codes
 from shoal.methods.partitioning.windows import group_losses, windows
 from shoal.release import Release, ValueSets
 from shoal.support.run import Run
@@ -65,7 +65,7 @@ def test_lexicographic_groups(table, k):
     k = min(k, table.rows)
     order = lexicographic_order(table)
     columns = by_domain(table)
-    codes = sorted_codes(table, order, columns)
+    codes = sort_codes(table, order, columns)
     assert [tuple(c) for c in codes.T] == sorted(tuple(row[columns]) for row in table.quasi.wide)
     blocks = np.array([0, table.rows])
     starts = kernels.lexicographic_groups(codes, blocks, k)
@@ -127,7 +127,7 @@ def test_diverse_pieces_take_the_next_rows_however_far_ahead(seed):
 def test_diverse_groups(table, k, least):
     k = min(k, table.rows)
     order = lexicographic_order(table)
-    codes = sorted_codes(table, order, by_domain(table))
+    codes = sort_codes(table, order, by_domain(table))
     values = np.ascontiguousarray(table.secrets.wide[order, 0])
     blocks = np.array([0, table.rows])
     starts = kernels.diverse_groups(codes, values, blocks, k, least)

@@ -23,7 +23,13 @@ from shoal.judging.models.l_diversity import DistinctDiversity, EntropyDiversity
 from shoal.judging.models.requirements import Requirements
 from shoal.judging.models.slicing_l import SlicingDiversity, beliefs, likeliest
 from shoal.methods import METHODS
-from shoal.methods.permuting.column_groups import CORRELATIONS, clustered, contingency, correlations, pearson
+from shoal.methods.permuting.column_groups import (
+    CORRELATIONS,
+    cluster_columns,
+    contingency,
+    correlations,
+    pearson,
+)
 from shoal.release.record import card_markdown
 from shoal.support.run import Run
 from tests.inputs.model_cases import plain_rule
@@ -61,7 +67,7 @@ METHOD = {"name": "slicing", "groups": [["zip"], ["age", "salary"]], "k": 4}
 
 def by_the_book(published, original, column):
     """The chance of everybody's likeliest value, straight from the definition, in fractions."""
-    shown = published.covered[0][published.class_of].tolist()
+    shown = published.cell_ranges[0][published.class_of].tolist()
     buckets = published.part_of.tolist()
     codes = published.sensitive_codes[:, column].tolist()
     together = published.layout.shuffling.groups(len(published.attributes))
@@ -135,8 +141,8 @@ def test_rules_about_classes_hold_for_each_value_beside(made, l):  # noqa: E741
     table, release = made
     evidence = Evidence.of_release(table, release)
     published = evidence.published
-    shown = published.covered[0][published.class_of]
-    linked = published.layout.shuffling.linked
+    shown = published.cell_ranges[0][published.class_of]
+    linked = published.layout.shuffling.columns_with_sensitive
     groups = Counter((int(published.part_of[r]), *shown[r, linked].tolist()) for r in range(published.rows))
     model = DistinctDiversity(l=l, column=0, column_name="s0")
     codes = published.sensitive_codes[:, 0].tolist()
@@ -255,7 +261,7 @@ def test_medoids_are_local_optima_and_each_column_is_with_its_nearest(columns, g
     likeness = np.eye(columns)
     for a, b in combinations(range(columns), 2):
         likeness[a, b] = likeness[b, a] = random.choice([0, 0.25, 0.5, 1])
-    found = clustered(likeness, groups)
+    found = cluster_columns(likeness, groups)
     assert sorted(j for group in found for j in group) == list(range(columns))
     assert len(found) == min(groups, columns)
     distance = 1 - likeness
@@ -343,7 +349,7 @@ def test_releases_hold_and_groups_stay_whole(table, data, kind, strict):
             assert Counter(map(tuple, cells[inside][:, own].tolist())) == Counter(
                 map(tuple, truth[inside][:, own].tolist())
             )
-    assert method.shuffled_together(table) == release.layout.shuffling
+    assert method.find_shuffling(table) == release.layout.shuffling
     if strict:
         # Nobody fits two buckets: some column has no value in both.
         values = [

@@ -13,7 +13,7 @@ import shoal
 from shoal.coding.groups import group
 from shoal.errors import LimitError, PolicyError
 from shoal.methods import METHODS
-from shoal.methods.cell_suppression import loss_of, released
+from shoal.methods.cell_suppression import loss_of, release_with_cells
 from shoal.methods.full_domain.full_domain import FullDomain
 from shoal.support.run import Run
 from tests.methods.test_full_domain import cases
@@ -31,7 +31,7 @@ def test_classes_with_suppressed_cells_satisfy_the_models_and_lose_no_more(case)
     except LimitError:
         usual = None
     try:
-        made = released(FullDomain(), table, wanted, Run.start(1))
+        made = release_with_cells(FullDomain(), table, wanted, Run.start(1))
     except LimitError:
         assert usual is None
         return
@@ -47,7 +47,7 @@ def test_classes_with_suppressed_cells_satisfy_the_models_and_lose_no_more(case)
     if len(kept):
         rest = table.sensitive, table.sensitive_counts
         groups = group(number, int(number.max()) + 1, table.secrets.wide[kept], *rest)
-        assert requirements.satisfied(groups).all()
+        assert requirements.holds_in(groups).all()
     if usual is not None:
         assert loss_of(table, requirements, made) <= loss_of(table, requirements, usual) + 1e-9
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 import shoal
 from shoal.apps.cli import main
 from shoal.errors import DataError
-from shoal.network.disclosure import Attributes
 from shoal.network.judge_network import Original, encode_nodes, network_case
+from shoal.network.network_disclosure import Attributes
 from shoal.network.ordinary import single_nodes
 from shoal.network.read_network import read_network
 from shoal.network.structure_attacks import attack_network

@@ -39,7 +39,7 @@ def test_growing(data):
     if data.draw(st.booleans()):  # limits: blocks that never share a cluster
         first = table.attributes[0]
         if not first.hierarchy.free and first.hierarchy.height > 1:
-            limited = first.hierarchy.limited(first.hierarchy.height - 1)
+            limited = first.hierarchy.with_limit(first.hierarchy.height - 1)
             if limited.leaves.equals(first.hierarchy.leaves):
                 table = with_changes(
                     table, attributes=(replace(first, hierarchy=limited), *table.attributes[1:])
@@ -49,11 +49,11 @@ def test_growing(data):
         models.append(PSensitive(p=data.draw(st.integers(2, 3))))
     alpha = data.draw(st.sampled_from([0.0, 0.3, 0.5, 1.0]))
     work = clustering._Work(graph, table, Requirements(models=tuple(models)), alpha, Run.start(1))
-    ours, clusters = work.grown()
+    ours, clusters = work.grow_clusters()
     compiled = kernels.grow_network_clusters
     kernels.grow_network_clusters = oracles.network.grow_network_clusters
     try:
-        plain, expected = work.grown()
+        plain, expected = work.grow_clusters()
     finally:
         kernels.grow_network_clusters = compiled
     assert ours.tolist() == plain.tolist()
@@ -65,10 +65,10 @@ def test_growing_in_pieces(graph, data):
     """Stopping and going on changes nothing."""
     table = data.draw(tables(rows=st.just(graph.nodes)))
     work = clustering._Work(graph, table, Requirements(models=(KAnonymity(k=2),)), 0.5, Run.start(1))
-    whole = work.grown()[0]
+    whole = work.grow_clusters()[0]
     usual, clustering.PATIENCE = clustering.PATIENCE, 1
     try:
-        assert work.grown()[0].tolist() == whole.tolist()
+        assert work.grow_clusters()[0].tolist() == whole.tolist()
     finally:
         clustering.PATIENCE = usual
 

@@ -25,14 +25,14 @@ class NotAMultiple(GroupModel):
     number: int
 
     @property
-    def required(self):
+    def threshold(self):
         return 1.0
 
     @property
     def title(self):
         return f"no multiple of {self.number}"
 
-    def reached(self, groups):
+    def score_groups(self, groups):
         return (groups.size % self.number != 0).astype(np.float64)
 
 
@@ -47,14 +47,14 @@ class ShareOfFirst(GroupModel):
     share: float
 
     @property
-    def required(self):
+    def threshold(self):
         return self.share
 
     @property
     def title(self):
         return f"share at most {self.share}"
 
-    def reached(self, groups):
+    def score_groups(self, groups):
         own = groups.sensitive[0]
         found = np.zeros(len(groups))
         for g in range(len(groups)):
@@ -72,7 +72,7 @@ def published(table, requirements, levels):
     numbers = {cells: i for i, cells in enumerate(dict.fromkeys(shown))}
     group_of = np.array([numbers[cells] for cells in shown], np.int32)
     groups = group(group_of, len(numbers), table.secrets.wide, table.sensitive, table.sensitive_counts)
-    good = requirements.satisfied(groups)
+    good = requirements.holds_in(groups)
     kept = [cells for cells, number in numbers.items() if good[number]]
     place = {cells: i for i, cells in enumerate(kept)}
     rows = [i for i, cells in enumerate(shown) if cells in place]

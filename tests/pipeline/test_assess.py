@@ -13,7 +13,7 @@ from click.testing import CliRunner
 import shoal
 from shoal.apps.cli import main
 from shoal.judging.linking.individual_risk import individual_risk
-from shoal.judging.linking.uniqueness import estimated
+from shoal.judging.linking.uniqueness import estimate_uniques
 from tests.coding.test_survey_weights import POLICY, table
 
 AGES = [20, 20, 20, 30, 40, 40, 50, 50]
@@ -43,7 +43,7 @@ def test_estimates_are_those_of_the_sizes():
     asked = shoal.Policy.from_dict({**POLICY, "population": {"size": 500}})
     found = shoal.assess(table(), asked)
     sizes = table().group_by("age", "town").len()["len"].to_numpy()
-    assert found.estimates.all == estimated(sizes, 500).all
+    assert found.estimates.all == estimate_uniques(sizes, 500).all
     assert shoal.assess(table(), asked).summary()["population"]["people"] == 500
 
 
@@ -108,7 +108,7 @@ def test_people_who_can_be_followed_are_counted_once():
     )
     # People 0-3, 8-11 and 16-19 show 30 and 31, people 4-7 and 12-15 show 40 and 41.
     found = shoal.assess(visits, asked)
-    assert found.estimates.all == estimated(np.array([12, 8]), 900).all
+    assert found.estimates.all == estimate_uniques(np.array([12, 8]), 900).all
     assert found.estimates.rows == 20
     made = shoal.anonymize(visits, asked, seed=1)
     assert made.measures["unique-in-population-zayatz-after"] == 0

@@ -21,10 +21,10 @@ import shoal
 from shoal.apps.cli import main
 from shoal.errors import DataError, LimitError, OutputError, PolicyError
 from shoal.methods import METHODS
-from shoal.pipeline.comparison import Comparison, Outcome, Trial, auto
+from shoal.pipeline.comparison import Comparison, Outcome, Trial, choose_release
 from shoal.pipeline.comparison import compare as module
 from shoal.pipeline.comparison.frontier_plot import frontier_svg
-from shoal.pipeline.comparison.portfolio import planned_attacks
+from shoal.pipeline.comparison.portfolio import plan_attacks
 from shoal.pipeline.comparison.run_trial import Task, run_trial
 from shoal.pipeline.comparison.trial_folder import digest
 from shoal.pipeline.comparison.trial_processes import Worker
@@ -323,7 +323,7 @@ def test_a_process_that_ends_by_itself_is_a_failed_trial():
         assert (failed.status, release) == ("failed", None)
         assert "ended unexpectedly" in failed.reason
         # The next trial finds a new process.
-        done, _ = worker.run(Task(made, tuple(planned_attacks(made))), 60)
+        done, _ = worker.run(Task(made, tuple(plan_attacks(made))), 60)
         assert done.status == "done"
     finally:
         worker.close()
@@ -348,7 +348,7 @@ class Follower(Watch):
         self.running, self.waiting = running, waiting
         self.told, self.releases = [], 0
 
-    def planned(self, table, trials, waiting):
+    def on_plan(self, table, trials, waiting):
         self.told.append(("planned", len(trials), sorted(waiting)))
         for place in self.waiting:
             self.stop(place)
@@ -358,7 +358,7 @@ class Follower(Watch):
         if place == self.running:
             threading.Timer(0.3, self.stop, [place]).start()
 
-    def ended(self, place, trial, release):
+    def on_end(self, place, trial, release):
         self.told.append(("ended", place, trial.status))
         self.releases += release is not None
 
@@ -422,7 +422,7 @@ def test_a_release_that_satisfies_the_policy_may_fall_to_an_attack():
     )
     rows = people(40)
     table = encode_with_population(shoal.io.read(rows), made)
-    found, release = run_trial(table, Task(made, tuple(planned_attacks(made)), keep=True))
+    found, release = run_trial(table, Task(made, tuple(plan_attacks(made)), keep=True))
     low, high = release.low[release.region_of], release.high[release.region_of]
     codes = np.asarray(table.quasi.wide)[:, None, :]
     fitting = ((codes >= low) & (codes <= high)).all(axis=2).sum(axis=1)
@@ -506,20 +506,22 @@ def test_auto_says_why_a_release_with_less_loss_was_not_chosen():
     risky = trial("agglomerative", 0.1, exposed=2)
     whole = Comparison(trials=(risky, safe, worse, late), adversaries=())
     assert whole.best() is safe
-    words = auto._choice(whole, safe, ["anatomy"])["choice"]
+    words = choose_release._choice(whole, safe, ["anatomy"])["choice"]
     assert "agglomerative has lm 0.1, but does not withstand linkage" in words
     assert "stopped by the time limit: forest" in words
     assert "not tried, because it writes two tables: anatomy" in words
     assert "p-k" not in words
     assert words.count(";") == 4
-    plain = auto._choice(Comparison(trials=(safe, trial("p-k", 0.5)), adversaries=()), safe, [])["choice"]
+    plain = choose_release._choice(Comparison(trials=(safe, trial("p-k", 0.5)), adversaries=()), safe, [])[
+        "choice"
+    ]
     assert ";" not in plain
 
 
 @settings(max_examples=100)
 @given(st.lists(st.tuples(st.sampled_from([0.1, 0.2, 0.3]), st.booleans(), st.integers(0, 2)), min_size=1))
 def test_the_choice_of_auto_loses_least_among_those_that_withstand(drawn):
-    best = auto._Best(Policy.from_keywords(quasi=["age"], k=2))
+    best = choose_release._Best(Policy.from_keywords(quasi=["age"], k=2))
     trials = []
     for place, (loss, exposed, suppressed) in enumerate(drawn):
         found = Outcome(
@@ -528,7 +530,7 @@ def test_the_choice_of_auto_loses_least_among_those_that_withstand(drawn):
         trials.append(
             Trial(method=str(place), attacks=(found,), measures={"lm": loss}, suppressed=suppressed)
         )
-        best.ended(place, trials[-1], place)
+        best.on_end(place, trials[-1], place)
     safe = [trial for trial in trials if trial.withstands]
     if not safe:
         assert best.trial is None
@@ -545,9 +547,9 @@ def test_neither_time_nor_the_order_of_the_ends_decides_between_equally_good_rel
         Trial(method=str(place), measures={"lm": loss}, seconds=float(order[place]))
         for place, loss in enumerate([0.2, 0.1, 0.1])
     ]
-    best = auto._Best(Policy.from_keywords(quasi=["age"], k=2))
+    best = choose_release._Best(Policy.from_keywords(quasi=["age"], k=2))
     for place in order:
-        best.ended(place, trials[place], place)
+        best.on_end(place, trials[place], place)
     assert best.trial is trials[1]
     assert best.release == 1
     assert Comparison(trials=tuple(trials), adversaries=()).best() is trials[1]

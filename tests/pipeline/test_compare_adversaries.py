@@ -9,9 +9,9 @@ from shoal.judging.models.k_anonymity import KAnonymity
 from shoal.judging.models.k_type import KK, GlobalOneK
 from shoal.judging.models.probabilistic_k import ProbabilisticK
 from shoal.methods import METHODS
-from shoal.pipeline.comparison.portfolio import planned_attacks, portfolio
+from shoal.pipeline.comparison.portfolio import plan_attacks, portfolio
 from shoal.policy import Policy
-from shoal.policy.adversaries import ADVERSARIES, derivation, implied
+from shoal.policy.adversaries import ADVERSARIES, derivation, find_adversaries
 
 
 def policy(**keywords):
@@ -90,11 +90,11 @@ def test_an_adversary_without_k_is_a_problem_of_the_policy_with_a_sensitive_colu
 
 
 def test_models_imply_adversaries_where_none_is_named():
-    assert implied(policy(k=3).privacy) == ("knows-members",)
-    assert implied(policy(k=3, notion="k-k").privacy) == ("knows-some",)
-    assert implied(policy(k=3, notion="probabilistic-k").privacy) == ("knows-algorithm",)
-    assert implied(policy(sensitive=["ill"], l=2).privacy) == ()
-    assert implied(policy(k=3, adversary="knows-distribution").privacy) == (
+    assert find_adversaries(policy(k=3).privacy) == ("knows-members",)
+    assert find_adversaries(policy(k=3, notion="k-k").privacy) == ("knows-some",)
+    assert find_adversaries(policy(k=3, notion="probabilistic-k").privacy) == ("knows-algorithm",)
+    assert find_adversaries(policy(sensitive=["ill"], l=2).privacy) == ()
+    assert find_adversaries(policy(k=3, adversary="knows-distribution").privacy) == (
         "knows-members",
         "knows-distribution",
     )
@@ -106,7 +106,7 @@ def test_models_imply_adversaries_where_none_is_named():
 def test_each_adversary_has_her_attack():
     def names(**keywords):
         made = policy(**keywords)
-        return [(a.attack, a.options.get("adversary")) for a in planned_attacks(made) if a.decides]
+        return [(a.attack, a.options.get("adversary")) for a in plan_attacks(made) if a.decides]
 
     assert names(k=3, adversary="knows-some") == [("linkage", "some")]
     assert names(k=3, adversary="knows-members") == [("linkage", "members")]

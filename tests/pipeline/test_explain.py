@@ -71,7 +71,7 @@ def test_each_requirement_is_relaxed_by_one_sensible_step(
     changed = found[what].policy.to_dict()
     for part in ("columns", "utility", "method"):
         assert changed[part] == policy.to_dict()[part]
-    others = set(policy.privacy.asked) - set(what.split(" of ")[0].split())
+    others = set(policy.privacy.values_by_key) - set(what.split(" of ")[0].split())
     for key in others:
         assert getattr(found[what].policy.privacy, key) == getattr(policy.privacy, key)
 

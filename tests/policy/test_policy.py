@@ -95,7 +95,7 @@ def test_whole_policy_says_what_it_says():
     assert policy.names("sensitive") == ("disease", "salary")
     assert policy.utility.suppression == 0.05
     assert policy.data.delimiter == ";"
-    titles = [(type(m).__name__, getattr(m, "column_name", None), m.required) for m in policy.models()]
+    titles = [(type(m).__name__, getattr(m, "column_name", None), m.threshold) for m in policy.models()]
     assert titles == [
         ("KAnonymity", None, 5),
         ("DistinctDiversity", "disease", 3),

@@ -43,7 +43,7 @@ def test_every_preset_is_a_valid_policy_of_its_own_that_a_release_satisfies(name
     assert result.holds
     # A table without sensitive columns can have it, too.
     plain = Policy.from_keywords(quasi=["age", "sex"], plain=["disease"], k=2)
-    assert with_preset(plain, name).privacy.asked.keys() == PRESETS[name].privacy.keys()
+    assert with_preset(plain, name).privacy.values_by_key.keys() == PRESETS[name].privacy.keys()
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -87,7 +87,7 @@ def test_safe_harbor_says_what_every_column_is():
         "disease": ("sensitive", "other", None),
         "note": ("plain", "other", None),
     }
-    after, reasons = PRESETS["safe-harbor"].applied(given.to_dict(), types, ["036"])
+    after, reasons = PRESETS["safe-harbor"].apply_to(given.to_dict(), types, ["036"])
     found = {
         name: (entry["role"], entry["safe_harbor"], entry.get("hierarchy"))
         for name, entry in after["columns"].items()
@@ -96,16 +96,16 @@ def test_safe_harbor_says_what_every_column_is():
     assert set(reasons) == {"city", "zip_code", "birthDate", "visited", "age"}
     assert Policy.from_dict(after).privacy.k == 5
     # Again, it changes nothing; another preset leaves nothing of it but the hierarchies.
-    again, none = PRESETS["safe-harbor"].applied(after, types)
+    again, none = PRESETS["safe-harbor"].apply_to(after, types)
     assert (again, none) == (after, {})
-    other = PRESETS["research"].applied(after, types)[0]
+    other = PRESETS["research"].apply_to(after, types)[0]
     assert not any("safe_harbor" in entry for entry in other["columns"].values())
 
 
 def test_safe_harbor_takes_the_safe_way_if_something_is_not_known():
     given = policy(zip="quasi", plz="quasi", admission="quasi", birth="quasi")
     types = {"zip": pl.String(), "plz": pl.Int64(), "admission": pl.String(), "birth": pl.Int64()}
-    after, reasons = PRESETS["safe-harbor"].applied(given.to_dict(), types)
+    after, reasons = PRESETS["safe-harbor"].apply_to(given.to_dict(), types)
     assert {name: after["columns"][name]["role"] for name in ("zip", "plz", "admission", "birth")} == {
         "zip": "drop", "plz": "drop", "admission": "drop", "birth": "quasi"
     }  # fmt: skip

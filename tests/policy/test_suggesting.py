@@ -21,12 +21,12 @@ from shoal.errors import DataError, HierarchyError
 from shoal.policy import Policy
 from shoal.policy.suggestions import look_at
 from shoal.policy.suggestions.column_loss import own_loss
-from shoal.policy.suggestions.column_uniqueness import identifying_sets
+from shoal.policy.suggestions.column_uniqueness import find_identifying_sets
 from shoal.policy.suggestions.content_rules import role_by_content
 from shoal.policy.suggestions.missing import special_codes
 from shoal.policy.suggestions.number_bands import bands, even_widths
-from shoal.policy.suggestions.policy_writer import identifying_lines
-from shoal.policy.suggestions.read_suggestions import told, unit_of
+from shoal.policy.suggestions.policy_writer import write_identifying_sets
+from shoal.policy.suggestions.read_suggestions import suggest_reading, unit_of
 from shoal.policy.suggestions.vocabulary import role_by_name
 
 
@@ -48,7 +48,7 @@ def usable(frame):
     if table.rows >= policy.privacy.k:
         assert [model.infeasible(table) for model in models] == [None] * len(models)
     json.dumps(found.summary())
-    identifying_lines(found)
+    write_identifying_sets(found)
     return found, policy
 
 
@@ -329,7 +329,7 @@ def test_special_days_are_codes():
     ],
 )
 def test_words_beside_numbers_are_codes_if_nobody_has_them_as_values(texts, codes, dtype):
-    found = told(pl.Series("x", texts), io.ReadOptions())
+    found = suggest_reading(pl.Series("x", texts), io.ReadOptions())
     assert found.reading.null_values == codes
     assert found.values.dtype == dtype
 
@@ -476,7 +476,7 @@ cells = st.sampled_from([None, "a", "b", "c", "d"])
 def test_shares_of_unique_rows_are_those_of_a_plain_count(rows):
     names = [f"q{j}" for j in range(len(rows[0]))]
     frame = pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row")
-    sets, looked_at = identifying_sets(frame, names)
+    sets, looked_at = find_identifying_sets(frame, names)
     assert looked_at == len(rows)
     assert sets
 

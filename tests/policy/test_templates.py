@@ -11,7 +11,7 @@ import pytest
 
 import shoal
 from shoal.apps.samples import SAMPLES
-from shoal.coding.hierarchy.kinds import parsed
+from shoal.coding.hierarchy.kinds import parse_hierarchy
 from shoal.errors import DataError, PolicyError
 from shoal.judging.models.safe_harbor import ASKS, NAMING, SafeHarbor
 from shoal.policy import Policy
@@ -73,7 +73,7 @@ def test_templates_are_listed_without_a_table_and_unknown_ones_refused(tmp_path)
     lost = run("init", str(tmp_path / "t.csv"), "--template", "research", "--small-areas", "x.csv", code=2)
     assert "add --template safe-harbor" in lost.stderr
     with pytest.raises(PolicyError, match="safe-harbor"):
-        look_at(TABLE).templated("safe harbour")
+        look_at(TABLE).with_template("safe harbour")
 
 
 def test_without_the_list_zip_codes_are_not_published_and_the_reason_is_told(tmp_path):
@@ -184,7 +184,7 @@ def test_what_the_policy_does_not_say_cannot_be_known():
         ("zip", {"mask": "right", "show": 3}, "021*"),
         ("birth", {"dates": ["year"]}, "1984"),
     ):
-        model = SafeHarbor(column_name="x", what=what, kind=parsed(spec))
+        model = SafeHarbor(column_name="x", what=what, kind=parse_hierarchy(spec))
 
         class Shown:
             published = type("P", (), {"suppressed": 0})

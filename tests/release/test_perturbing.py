@@ -34,7 +34,7 @@ def drawn(seed=1):
 @settings(max_examples=200, deadline=None)
 def test_whole_numbers_are_rounded_to_the_nearest_multiple(values, base):
     """The higher one of two, by fractions."""
-    shown = Rounding(amount=base).applied(pl.Series("x", values, dtype=pl.Int64), drawn())
+    shown = Rounding(amount=base).apply(pl.Series("x", values, dtype=pl.Int64), drawn())
     for value, found in zip(values, shown.to_list(), strict=True):
         assert found % base == 0
         distance = abs(Fraction(value) - found)
@@ -43,13 +43,13 @@ def test_whole_numbers_are_rounded_to_the_nearest_multiple(values, base):
 
 
 def test_fractions_are_rounded_without_dust():
-    shown = Rounding(amount=0.1).applied(pl.Series("x", [0.26, 0.349, -0.05, 12.0, np.inf]), drawn())
+    shown = Rounding(amount=0.1).apply(pl.Series("x", [0.26, 0.349, -0.05, 12.0, np.inf]), drawn())
     assert shown.to_list() == [0.3, 0.3, 0.0, 12.0, np.inf]
 
 
 def test_a_type_that_cannot_hold_rounded_values_is_refused_without_them():
     with pytest.raises(DataError, match="UInt8") as error:
-        Rounding(amount=100).applied(pl.Series("x", [3, 255], dtype=pl.UInt8), drawn())
+        Rounding(amount=100).apply(pl.Series("x", [3, 255], dtype=pl.UInt8), drawn())
     assert "255" not in str(error.value)
 
 
@@ -57,16 +57,16 @@ def test_a_type_that_cannot_hold_rounded_values_is_refused_without_them():
 @settings(max_examples=200, deadline=None)
 def test_noise_stays_within_its_bound_and_keeps_whole_numbers_whole(values, share, seed):
     own = pl.Series("x", values, dtype=pl.Int64)
-    shown = Noise(amount=share).applied(own, drawn(seed))
+    shown = Noise(amount=share).apply(own, drawn(seed))
     assert shown.dtype == pl.Int64
     most = MOST * share * (np.std(values) if values else 0) + 0.5
     assert all(abs(a - b) <= most + 1e-9 for a, b in zip(values, shown.to_list(), strict=True))
-    assert Noise(amount=share).judged(own, shown).holds
+    assert Noise(amount=share).judge(own, shown).holds
 
 
 def test_noise_has_the_deviation_that_analysts_are_told():
     own = pl.Series("x", np.round(drawn(3).lognormal(3, 1, 40_000), 2))
-    shown = Noise(amount=0.5).applied(own, drawn(4))
+    shown = Noise(amount=0.5).apply(own, drawn(4))
     assert float(shown.mean()) == pytest.approx(float(own.mean()), rel=0.02)
     assert float(shown.var()) / float(own.var()) == pytest.approx(1.25, rel=0.02)
     assert (np.round(shown.to_numpy(), 2) == shown.to_numpy()).all()
@@ -75,20 +75,20 @@ def test_noise_has_the_deviation_that_analysts_are_told():
 
 def test_numbers_too_large_for_noise_are_refused():
     with pytest.raises(DataError, match="too large to add noise to"):
-        Noise(amount=0.1).applied(pl.Series("x", [1e300, 1.0]), drawn())
+        Noise(amount=0.1).apply(pl.Series("x", [1e300, 1.0]), drawn())
 
 
 @given(WHOLE, st.sampled_from([0.05, 0.1, 0.3, 1.0]), st.integers(0, 99))
 @settings(max_examples=300, deadline=None)
 def test_swapping_keeps_all_values_and_moves_none_too_far(values, share, seed):
     """By brute force over all ways to pair equal values: no value moves by more than its share of the ranks."""
-    shown = Swapping(amount=share).applied(pl.Series("x", values, dtype=pl.Int64), drawn(seed)).to_list()
+    shown = Swapping(amount=share).apply(pl.Series("x", values, dtype=pl.Int64), drawn(seed)).to_list()
     assert sorted(shown) == sorted(values)
     ordered, most = sorted(values), max(1, int(share * len(values) + 1e-9))
     places = {value: [i for i, other in enumerate(ordered) if other == value] for value in ordered}
     for own, found in zip(values, shown, strict=True):
         assert min(abs(a - b) for a in places[own] for b in places[found]) <= most
-    assert Swapping(amount=share).judged(*(pl.Series(c, dtype=pl.Int64) for c in (values, shown))).holds
+    assert Swapping(amount=share).judge(*(pl.Series(c, dtype=pl.Int64) for c in (values, shown))).holds
 
 
 @given(st.lists(st.sampled_from("aab"), min_size=1, max_size=5), st.sampled_from([0.0, 0.25, 0.8]))
@@ -122,7 +122,7 @@ def test_the_inverse_of_the_matrix_corrects_a_table():
     random = drawn(5)
     job = random.choice(["a", "b", "c"], 60_000, p=[0.6, 0.3, 0.1])
     ill = random.random(60_000) < np.where(job == "a", 0.1, 0.6)
-    shown = Pram(amount=0.5).applied(pl.Series("job", job), drawn(6))
+    shown = Pram(amount=0.5).apply(pl.Series("job", job), drawn(6))
     assert shown.value_counts().sort("job").equals(pl.Series("job", job).value_counts().sort("job"))
     names = ["a", "b", "c"]
     matrix = np.array(Pram(amount=0.5).transitions([int((job == name).sum()) for name in names]))
@@ -149,19 +149,19 @@ def test_verification_finds_what_the_rule_cannot_make(name):
     and 4 x 0.1 x 28.7 are 11.5.
     """
     way, shown = TAMPERED[name]
-    assert way.judged(OWN, way.applied(OWN, drawn())).holds
-    assert not way.judged(OWN, pl.Series("x", shown)).holds
+    assert way.judge(OWN, way.apply(OWN, drawn())).holds
+    assert not way.judge(OWN, pl.Series("x", shown)).holds
 
 
 def test_values_are_judged_where_nobody_knows_whose_they_are():
     for name in ("swap", "pram"):
         way = TAMPERED[name][0]
-        assert way.judged_apart(OWN, OWN.reverse()).holds
-        assert not way.judged_apart(OWN, pl.Series("x", [10, 10])).holds
+        assert way.judge_without_owners(OWN, OWN.reverse()).holds
+        assert not way.judge_without_owners(OWN, pl.Series("x", [10, 10])).holds
     rounding = TAMPERED["round"][0]
-    assert rounding.judged_apart(OWN, pl.Series("x", [100, 100, 0])).holds
-    assert not rounding.judged_apart(OWN, pl.Series("x", [100, 100, 100])).holds
-    assert TAMPERED["noise"][0].judged_apart(OWN, OWN) is None
+    assert rounding.judge_without_owners(OWN, pl.Series("x", [100, 100, 0])).holds
+    assert not rounding.judge_without_owners(OWN, pl.Series("x", [100, 100, 100])).holds
+    assert TAMPERED["noise"][0].judge_without_owners(OWN, OWN) is None
 
 
 # --- releases --------------------------------------------------------------------------------------------
@@ -213,7 +213,7 @@ def test_a_release_is_written_verified_and_audited(tmp_path, name):
         "income": f"{false['income']:,} of {rows['income'].count():,} cells are false",
         **{name: f"{false[name]:,} of {len(rows):,} cells are false" for name in ("rent", "day", "job")},
     }
-    titles = {name: f"{name} {way.title}" for name, way in policy().perturbed.items()}
+    titles = {name: f"{name} {way.title}" for name, way in policy().perturbations.items()}
     assert {name: told[titles[name]].detail for name in WAYS} == words
     assert both.filter(pl.col("income").is_null() != pl.col("income_own").is_null()).is_empty()
     judged = shoal.audit(tmp_path / name, policy(), original=tmp_path / "data.parquet")

@@ -18,7 +18,7 @@ import shoal
 from shoal.apps.cli import main
 from shoal.errors import OutputError, PolicyError
 from shoal.pipeline.anonymize import anonymize_file
-from shoal.release.pseudonyms import FORM, Pseudonyms, followed
+from shoal.release.pseudonyms import FORM, Pseudonyms, count_followed
 
 VISITS = 120
 PEOPLE = 40
@@ -196,9 +196,9 @@ def test_the_danger_is_said_everywhere(tmp_path):
 
 def test_figures_of_followed_rows():
     column = pl.Series("x", ["a", "a", "b", "c", "c", "c"])
-    found = followed(column, np.array([0, 0, 1, 1, 1, 1], np.int32))
+    found = count_followed(column, np.array([0, 0, 1, 1, 1, 1], np.int32))
     assert (found.tokens, found.repeated, found.fewest) == (3, 2, 1)
-    assert "link no rows" in followed(pl.Series("x", ["a", "b"]), np.zeros(2, np.int32)).words()
+    assert "link no rows" in count_followed(pl.Series("x", ["a", "b"]), np.zeros(2, np.int32)).words()
 
 
 def test_a_release_without_pseudonyms_says_nothing_of_them():

@@ -22,7 +22,7 @@ import shoal
 from shoal.documents.card import card_of
 from shoal.documents.codebook.codebook_files import codebook_text
 from shoal.documents.codebook.describe import codebook
-from shoal.documents.report.report import public_page
+from shoal.documents.report.build_report import public_page
 from shoal.documents.report.report_parts import SignOff
 from shoal.documents.report.subject import read_subject
 from shoal.errors import ShoalError

@@ -13,7 +13,7 @@ from shoal.io.sheet import Sheet
 from shoal.release import Release, closures
 from shoal.release.layout import ProposedBuckets
 from shoal.release.read_published import read_published
-from shoal.release.render import Rendered, render, shuffled
+from shoal.release.render import Rendered, render, shuffle_rows
 from tests.inputs.strategies import tables
 
 
@@ -56,7 +56,7 @@ def test_reading_back_gives_the_ranges_that_were_proposed(case):
             if attribute.hierarchy.free and low < high and low <= codes.min() < codes.max() <= high:
                 # What covers all published values is called like the whole domain.
                 low, high = 0, attribute.hierarchy.size - 1
-            assert tuple(ends[seen, j] for ends in published.covered) == (low, high)
+            assert tuple(ends[seen, j] for ends in published.cell_ranges) == (low, high)
 
 
 @given(releases())
@@ -76,7 +76,7 @@ def test_every_cell_covers_its_own_value_and_sensitive_values_stay(case):
     rendered = render(table, release)
     published, _ = read_back(table, rendered)
     own = table.quasi.wide[rendered.owner]
-    low, high = published.covered
+    low, high = published.cell_ranges
     assert (low[published.class_of] <= own).all()
     assert (own <= high[published.class_of]).all()
     for attribute in table.sensitive:
@@ -133,7 +133,9 @@ def test_permuted_cells_show_the_value_of_their_source(table, random):
 def test_shuffling_keeps_the_rows_with_their_owners_and_changes_their_order():
     rows = pl.DataFrame({"a": range(1000), "b": [row % 100 for row in range(1000)]})
     second = pl.DataFrame({"b": range(100), "c": range(100)})
-    mixed = shuffled(Rendered(Sheet.of(rows), np.arange(1000, 2000), "b", second), np.random.default_rng(1))
+    mixed = shuffle_rows(
+        Rendered(Sheet.of(rows), np.arange(1000, 2000), "b", second), np.random.default_rng(1)
+    )
     assert mixed.rows["a"].to_list() != rows["a"].to_list()
     assert sorted(mixed.rows["a"]) == rows["a"].to_list()
     assert mixed.owner.tolist() == [1000 + value for value in mixed.rows["a"]]

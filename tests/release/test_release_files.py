@@ -16,7 +16,7 @@ from shoal.apps.cli import main
 from shoal.apps.samples import sample
 from shoal.errors import DataError
 from shoal.policy import Policy
-from shoal.release.published_types import retyped
+from shoal.release.published_types import restore_type
 
 ROWS = 60
 
@@ -280,11 +280,11 @@ def test_a_value_that_the_original_lacks_is_refused_in_every_type():
 def test_types_never_merge_two_texts():
     """Classes are formed by letters: 1.10 and 1.1 are two, even if the original has numbers."""
     texts = pl.Series("a", ["1.10", "1.1", "2"])
-    assert retyped(texts, pl.Float64()).equals(texts)
-    assert retyped(texts[1:], pl.Float64()).to_list() == [1.1, 2.0]
-    assert retyped(pl.Series([1.0, 2.5]), pl.Int64()).to_list() == [1.0, 2.5]
+    assert restore_type(texts, pl.Float64()).equals(texts)
+    assert restore_type(texts[1:], pl.Float64()).to_list() == [1.1, 2.0]
+    assert restore_type(pl.Series([1.0, 2.5]), pl.Int64()).to_list() == [1.0, 2.5]
     noon = pl.Series([dt.datetime(2020, 1, 1, 12), dt.datetime(2020, 1, 1)])
-    assert retyped(noon, pl.Date()).equals(noon)
+    assert restore_type(noon, pl.Date()).equals(noon)
 
 
 def test_a_day_among_moments_is_a_day_and_not_its_midnight():

@@ -180,7 +180,7 @@ def test_odd_texts_are_read_as_all_that_they_may_mean(texts):
         starts = tree.levels[level].starts
         ends = tree.high[level, starts]
         low, high, known = tree.read(tree.names(starts, ends, level, seen))
-        inside = tree.shown(starts, ends, seen)
+        inside = tree.narrow_to_seen(starts, ends, seen)
         assert known.all()
         assert (low <= inside[0]).all()
         assert (high >= inside[1]).all()
@@ -198,7 +198,7 @@ def test_only_the_root_covers_missing_values_and_the_top_of_a_tree(missing):
     assert hierarchy.names(*top, hierarchy.height).to_list() == ["*"]
     # Without missing values in published rows nothing tells that there are some.
     assert hierarchy.names(*top, hierarchy.height, seen).to_list() == ["numbers"]
-    assert [int(ends[0]) for ends in hierarchy.shown(*top, seen)] == [0, 2]
+    assert [int(ends[0]) for ends in hierarchy.narrow_to_seen(*top, seen)] == [0, 2]
     assert build(pl.Series([1.0, 2.0, 3.0]), tree).levels[-1].names.to_list() == ["numbers"]
 
 
@@ -220,7 +220,7 @@ def test_a_star_means_the_whole_domain_even_of_one_value(spec):
 @pytest.mark.parametrize("limit", [0, 1, ["[20, 24]"]])
 def test_a_limit_keeps_the_rule(limit):
     ages = [20, 24, 31, 33, 35, 47, 107, 108]
-    tree = build(pl.Series(ages), "auto").limited(limit)
+    tree = build(pl.Series(ages), "auto").with_limit(limit)
     published = [20, 31, 33, 47, 107]
     seen = tree.leaves.is_in(published).to_numpy()
     for level in range(len(tree.levels)):

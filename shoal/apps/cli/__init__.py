@@ -18,7 +18,7 @@ from shoal.apps.cli.compare import compare
 from shoal.apps.cli.error_exits import EXIT_CODES, Group
 from shoal.apps.cli.evidence import evidence
 from shoal.apps.cli.init import init
-from shoal.apps.cli.lists import LISTED, listing, schema
+from shoal.apps.cli.lists import LISTED, build_list_command, schema
 from shoal.apps.cli.network import network
 from shoal.apps.cli.report import explain, report
 from shoal.apps.cli.sample import sample
@@ -66,4 +66,4 @@ for command in (
 ):
     main.add_command(command)
 for kind in LISTED:
-    main.add_command(listing(kind))
+    main.add_command(build_list_command(kind))

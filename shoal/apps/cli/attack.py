@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @click.command()
 @command_options.policy
 @command_options.policy_file
-@source_options.received(default_original=" [that of the policy]")
+@source_options.add_release_options(default_original=" [that of the policy]")
 @source_options.earlier
 @click.option(
     "--attack",

@@ -17,7 +17,7 @@ from shoal.coding.roles import PERSON, QUASI, SENSITIVE
 @click.command()
 @command_options.policy
 @click.option("-p", "--policy", "policy_file", type=PATH, help="The policy to check it against.")
-@source_options.received()
+@source_options.add_release_options()
 @command_options.settings
 @command_options.role_options(QUASI, SENSITIVE, PERSON)
 @click.option("--k", type=int, help="The smallest allowed equivalence class.")

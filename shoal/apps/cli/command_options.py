@@ -28,7 +28,7 @@ LOCAL = "local"
 """The engine that reads files itself, so that they can be checked before the work."""
 
 
-def stacked(*added: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def combine_options(*added: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Return several options as one, in their order."""
 
     def add(command: Any) -> Any:
@@ -67,7 +67,7 @@ codebooks = click.option(
     help="Write what each column and label means here (.md, .json, .csv, .jsonld, datapackage.json; may be given "
     "several times).",
 )
-sign_off = stacked(
+sign_off = combine_options(
     click.option("--owner", default="", help="Who owns the data. What is not given is a line to write on."),
     click.option("--purpose", default="", help="What the release is for."),
     click.option("--recipient", default="", help="Who gets the release."),
@@ -102,7 +102,7 @@ def registry(kind: str) -> Any:
     return getattr(import_module(f"{folder}.{kind}"), kind.upper())
 
 
-def listed(_context: click.Context, _parameter: click.Parameter, text: str | None) -> list[str]:
+def split_names(_context: click.Context, _parameter: click.Parameter, text: str | None) -> list[str]:
     """Split a list of names, ``a,b``."""
     return [part.strip() for part in text.split(",") if part.strip()] if text else []
 
@@ -114,9 +114,9 @@ def _groups(
     found: dict[str, list[str]] = {}
     for text in given:
         kind, sign, names = text.partition("=")
-        if not kind.strip() or not sign or not listed(_context, _parameter, names):
+        if not kind.strip() or not sign or not split_names(_context, _parameter, names):
             raise click.BadParameter(f"{text!r} names no columns; for example household=address")
-        found.setdefault(kind.strip(), []).extend(listed(_context, _parameter, names))
+        found.setdefault(kind.strip(), []).extend(split_names(_context, _parameter, names))
     return found
 
 
@@ -137,10 +137,10 @@ def role_options(*roles: Role) -> Callable[[Any], Any]:
     for role in roles:
         flag, metavar = f"--{role.keyword.replace('_', '-')}", "A" if role == WEIGHT else "A,B,.."
         what = f"Without a policy: {role.columns}."
-        found.append(click.option(flag, callback=listed, metavar=metavar, help=what))
+        found.append(click.option(flag, callback=split_names, metavar=metavar, help=what))
         if role.counted:
             found.append(groups)
-    return stacked(*found)
+    return combine_options(*found)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shoal.apps.cli import command_options, source_options
-from shoal.apps.cli.command_options import PATH, PolicyOptions, listed
+from shoal.apps.cli.command_options import PATH, PolicyOptions, split_names
 from shoal.apps.cli.messages import say
 from shoal.apps.cli.source_options import Data
 from shoal.errors import COMMAND_LINE, PolicyError, Problem
@@ -26,7 +26,7 @@ BAR = 20
 
 def _ks(_context: click.Context, _parameter: click.Parameter, text: str | None) -> list[int]:
     found = []
-    for part in listed(_context, _parameter, text):
+    for part in split_names(_context, _parameter, text):
         if re.fullmatch("[0-9]{1,12}", part) is None or int(part) < 2:
             raise click.BadParameter(
                 f"'{part}' is not a whole number of at least 2; write for example 2,5,10"
@@ -43,7 +43,7 @@ def _ks(_context: click.Context, _parameter: click.Parameter, text: str | None) 
     "-o", "--output", type=PATH,
     help="Keep finished trials, the comparison and its plot in this folder; a second run continues from them.",
 )  # fmt: skip
-@click.option("--methods", callback=listed, metavar="A,B,..", help="Try these methods only.")
+@click.option("--methods", callback=split_names, metavar="A,B,..", help="Try these methods only.")
 @click.option("--k", "ks", callback=_ks, metavar="2,5,..", help="Try these k instead of the policy's.")
 @click.option(
     "--sets",
@@ -167,15 +167,15 @@ def _frontier(console: Console, found: Comparison) -> None:
     solid = "█" if console.encoding.startswith("utf") else "#"
     console.print("\nPareto frontier: no release here has both lower risk and lower loss")
     values = [abs(trial.measures[found.measure]) for trial in line]
-    width = max(len(_named(trial)) for trial in line)
+    width = max(len(_name_trial(trial)) for trial in line)
     for trial, value in zip(line, values, strict=True):
         bar = solid * max(1, round(BAR * value / (max(values) or 1)))
-        name = escape(_named(trial).ljust(width))
+        name = escape(_name_trial(trial).ljust(width))
         row = f"  {name}  risk {trial.risk:7.2%}  {found.measure} {value:<8.4g} {bar}"
         console.print(row, soft_wrap=True)
 
 
-def _named(trial: Trial) -> str:
+def _name_trial(trial: Trial) -> str:
     return trial.label if trial.k is None else f"k={trial.k} {trial.label}"
 
 

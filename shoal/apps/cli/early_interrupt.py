@@ -21,7 +21,7 @@ if os.path.basename(sys.argv[0]) in ("shoal", "-m") and (
     signal.signal(signal.SIGINT, _end)
 
 
-def started() -> None:
-    """Return to the usual way of heeding Ctrl-C."""
+def restore_interrupts() -> None:
+    """Restore Python's default reaction to Ctrl-C."""
     if signal.getsignal(signal.SIGINT) is _end:
         signal.signal(signal.SIGINT, signal.default_int_handler)

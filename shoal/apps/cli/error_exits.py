@@ -22,7 +22,7 @@ from shoal.apps.cli.messages import (
 )
 from shoal.apps.cli.supervisor import end, supervise
 from shoal.errors import OutputError, ShoalError
-from shoal.support.machine.files import TOO_FEW_HANDLES, denied_by_system, few_handles_left
+from shoal.support.machine.files import TOO_FEW_HANDLES, explain_denial, few_handles_left
 from shoal.support.machine.memory import is_lack_of_memory, too_few_to_start
 from shoal.support.machine.shutdown import journal
 from shoal.support.wording import speak, visible
@@ -67,14 +67,14 @@ class Group(click.Group):
             try:
                 supervised = supervise()
             except OSError as error:  # there are too few handles for its pipes
-                report_error(denied_by_system(error) or str(error), "System", 1)
+                report_error(explain_denial(error) or str(error), "System", 1)
                 sys.exit(1)
         try:
             return super().main(args, *others, **keywords)
         except OSError as error:  # of what is told before a command begins, such as --help
             if not standalone or not cannot_be_shown(error):
                 raise
-            sys.exit(_unshown(error))
+            sys.exit(_report_lost_output(error))
         except SystemExit as ended:
             if supervised:
                 end(ended.code)
@@ -103,7 +103,7 @@ class Group(click.Group):
         except ShoalError as error:
             _fail(str(error), type(error).__name__, error.exit_code)
         except KeyboardInterrupt:
-            _fail(journal.interrupted(), "Interrupted", 130)
+            _fail(journal.describe_interrupt(), "Interrupted", 130)
         except click.ClickException as error:
             vars(error)["message"] = visible(error.message)  # it may name a file; click declares it final
             if "--json" in sys.argv:
@@ -113,15 +113,15 @@ class Group(click.Group):
             raise  # click knows what to do
         except BaseException as error:  # a panic in a library is not an Exception
             if cannot_be_shown(error):
-                raise click.exceptions.Exit(_unshown(error)) from None
+                raise click.exceptions.Exit(_report_lost_output(error)) from None
             if os.environ.get("SHOAL_DEBUG"):
                 raise
             if _is_interrupt(error):
-                _fail(journal.interrupted(), "Interrupted", 130)
+                _fail(journal.describe_interrupt(), "Interrupted", 130)
             if is_lack_of_memory(error):
                 out_of_memory("there is not enough memory")
                 raise click.exceptions.Exit(1) from None
-            if reason := denied_by_system(error) or (few_handles_left() and TOO_FEW_HANDLES):
+            if reason := explain_denial(error) or (few_handles_left() and TOO_FEW_HANDLES):
                 _fail(f"{reason}; no file was left half written", "System", 1)
             # A traceback may show values of the data, so it is printed only on request.
             kind = type(error).__name__
@@ -135,8 +135,8 @@ class Group(click.Group):
             speak(before)
 
 
-def _unshown(error: BaseException) -> int:
-    """Say that standard output took no more, and what was written nevertheless; return the exit code."""
+def _report_lost_output(error: BaseException) -> int:
+    """Report that standard output was closed early, and which files were written anyway; return the exit code."""
     forget_output()
     written = f"written: {', '.join(journal.written)}" if journal.written else "no file was written"
     if isinstance(error, BrokenPipeError):  # its reader has seen enough

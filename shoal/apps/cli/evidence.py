@@ -17,7 +17,7 @@ from shoal.apps.cli.source_options import SOURCE, ReceivedOptions
 @click.command()
 @command_options.policy
 @click.option("-p", "--policy", "policy_file", type=PATH, help="The policy of the release.")
-@source_options.received(file=True)
+@source_options.add_release_options(file=True)
 @click.option(
     "-o", "--output", type=PATH, help="The folder of the pack; a zip of the same name lies beside it."
 )

@@ -17,8 +17,8 @@ from shoal.apps.cli.source_options import Data
 from shoal.errors import COMMAND_LINE, PolicyError, Problem, did_you_mean
 
 
-def _listed(context: click.Context, _parameter: click.Parameter, name: str | None) -> str | None:
-    """List the templates if somebody asks for it; no table is needed for that."""
+def _list_templates(context: click.Context, _parameter: click.Parameter, name: str | None) -> str | None:
+    """Print the templates and exit if ``--template list`` is given; this needs no table."""
     if name == LIST and not context.resilient_parsing:
         from shoal.apps.cli import terminal
         from shoal.policy.suggestions.presets import PRESETS
@@ -40,7 +40,7 @@ LIST = "list"
     "--template",
     metavar="NAME",
     is_eager=True,
-    callback=_listed,
+    callback=_list_templates,
     help="Requirements that people know by a name: safe-harbor, research, ..; list shows all.",
 )
 @click.option("--small-areas", type=PATH, metavar="FILE",
@@ -59,19 +59,21 @@ def init(
     """Look at DATA and write a starter policy, with the reason for each guess."""
     from shoal import io
     from shoal.apps.cli import terminal
-    from shoal.policy import reading_options
+    from shoal.policy import parse_reading_options
     from shoal.policy.suggestions import look_at
 
     small = _template(template, small_areas)
     source = data.find()
     source_options.check_readable(source)
     # A policy about a source that is not a file goes into the current folder.
-    output = output or (source if isinstance(source, Path) else Path(_named(data.table))).with_suffix(".toml")
+    output = output or (
+        source if isinstance(source, Path) else Path(_name_policy_file(data.table))
+    ).with_suffix(".toml")
     io.check_apart({source: "the data", small_areas: "the list of small areas"}, [(output, "the policy")])
     io.check_writable(output, force=force, table=False)
-    suggestion = look_at(io.read(source, reading_options(settings)))
+    suggestion = look_at(io.read(source, parse_reading_options(settings)))
     if template is not None:
-        suggestion = suggestion.templated(template, small)
+        suggestion = suggestion.with_template(template, small)
     if "source" in suggestion.data:
         named = {"source": _from(output, suggestion.data["source"])}
         suggestion = dataclasses.replace(suggestion, data={**suggestion.data, **named})
@@ -107,7 +109,7 @@ def _template(name: str | None, small_areas: Path | None) -> tuple[str, ...] | N
     return read(small_areas)
 
 
-def _named(table: str | None) -> str:
+def _name_policy_file(table: str | None) -> str:
     """Return a name for the file of a policy about a table in a database."""
     kept = "".join(letter if letter.isalnum() or letter in "-_" else "_" for letter in table or "query")
     return kept or "table"

@@ -13,7 +13,7 @@ from shoal.apps.cli.messages import say
 LISTED = ("methods", "models", "measures", "attacks")
 
 
-def listing(kind: str) -> click.Command:
+def build_list_command(kind: str) -> click.Command:
     """Return the command that lists a registry."""
 
     @click.command(kind, help=f"List the {kind}, one line each.")

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from shoal.support.machine.memory import address_advice
-from shoal.support.wording import cut, visible
+from shoal.support.wording import shorten, visible
 
 ADVICE = (
     "no file was left half written. Use a machine with more memory, Parquet instead of CSV, or fewer columns "
@@ -36,7 +36,7 @@ def out_of_memory(what: str) -> None:
 
 def report_error(message: str, kind: str, code: int) -> None:
     """Print an error, with ``--json`` also as JSON. Where it cannot be printed, the exit code has to tell it."""
-    message = cut(message, _LONGEST)
+    message = shorten(message, _LONGEST)
     if "--json" in sys.argv:
         print_json(message, kind, code)
     with contextlib.suppress(OSError):

@@ -55,7 +55,7 @@ class NetworkOptions:
         return self.nodes, self.edges
 
 
-_source = command_options.stacked(
+_source = command_options.combine_options(
     command_options.gather("source", NetworkOptions, *NetworkOptions.__dataclass_fields__),
     click.option("--nodes", type=PATH, help="The node table: one row per person."),
     click.option("--edges", type=PATH, help="The edge table: two columns of names of nodes."),

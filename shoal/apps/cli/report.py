@@ -17,7 +17,7 @@ from shoal.apps.cli.source_options import Data, ReceivedOptions
 @click.command()
 @command_options.policy
 @command_options.policy_file
-@source_options.received(default_original=" [that of the policy]")
+@source_options.add_release_options(default_original=" [that of the policy]")
 @click.option("-o", "--output", type=PATH, help="Where the page goes (.html).")
 @click.option(
     "--pdf", type=PATH, help="Print it to a PDF file as well, if Chromium, Chrome or Edge is installed."
@@ -66,7 +66,7 @@ def report(
     from shoal.apps.cli import terminal
     from shoal.documents.codebook.describe import check_codebooks, write_codebooks
     from shoal.documents.pages.pdf import check_browser
-    from shoal.documents.report.report import report as write
+    from shoal.documents.report.build_report import report as write
     from shoal.policy.sources import inputs_of
     from shoal.release.two_tables import second_path
 
@@ -94,7 +94,7 @@ def report(
             **subject.keywords,
             **given,
         )
-    may = not made.subject.seeded
+    may = not made.subject.is_seeded
     write_codebooks(
         codebooks, subject.release, asked, second=subject.second, for_publication=may, force=force
     )

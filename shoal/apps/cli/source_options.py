@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from shoal.apps.cli.command_options import PATH, gather, stacked
+from shoal.apps.cli.command_options import PATH, combine_options, gather
 from shoal.errors import COMMAND_LINE, PolicyError, Problem
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class Data:
 def data(*, required: bool = False) -> Callable[[Any], Any]:
     """Return the argument DATA with its options."""
     argument = click.argument("data", type=SOURCE, required=required)
-    return stacked(gather("data", Data, "data", "table", "query"), argument, *_in_database("DATA"))
+    return combine_options(gather("data", Data, "data", "table", "query"), argument, *_in_database("DATA"))
 
 
 @dataclass(frozen=True)
@@ -143,12 +143,14 @@ class ReceivedOptions:
         original = None
         if with_original or any(one is not None for one in before):
             beside = _source_of(policy)
-            original = policy.source(chosen_source(*before, beside if _stored(beside) else release))
+            original = policy.source(
+                chosen_source(*before, beside if _is_database_table(beside) else release)
+            )
         second = chosen_source(self.second, self.second_table, None, release)
         return Received(release, original, second, self.suppressed_as, self.record)
 
 
-def received(*, default_original: str = "", file: bool = False) -> Callable[[Any], Any]:
+def add_release_options(*, default_original: str = "", file: bool = False) -> Callable[[Any], Any]:
     """Return the argument RELEASE with the options about it; it may be required to be a `file`."""
     in_database = () if file else _in_database("RELEASE")
     of_second = click.option(
@@ -156,7 +158,7 @@ def received(*, default_original: str = "", file: bool = False) -> Callable[[Any
         metavar="NAME",
         help="The table that is the second one of the release, in the database of --second or RELEASE.",
     )
-    return stacked(
+    return combine_options(
         gather("received", ReceivedOptions, *ReceivedOptions.__dataclass_fields__),
         click.argument("release", type=PATH if file else SOURCE, required=not file),
         *in_database,
@@ -190,7 +192,7 @@ def received(*, default_original: str = "", file: bool = False) -> Callable[[Any
     )
 
 
-def _stored(source: Any) -> bool:
+def _is_database_table(source: Any) -> bool:
     from shoal.io.databases import DatabaseTable
 
     return isinstance(source, DatabaseTable)
@@ -228,7 +230,7 @@ class Earlier:
         ]
 
 
-earlier = stacked(
+earlier = combine_options(
     gather("earlier", Earlier, *Earlier.__dataclass_fields__),
     click.option(
         "--earlier",
@@ -285,7 +287,7 @@ def chosen_output(output: Any, table: str | None) -> Any:
         format_of(output)  # raises: only Spark writes there
     output = chosen_source(output, table, None)
     if isinstance(output, DatabaseTable) and not output.database.in_file:
-        with output.database.opened(output, writing=True):
+        with output.database.open_session(output, writing=True):
             pass
     return output
 

@@ -23,7 +23,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from shoal.apps.cli.early_interrupt import started
+from shoal.apps.cli.early_interrupt import restore_interrupts
 from shoal.apps.cli.messages import out_of_memory, report_error
 from shoal.support.machine.memory import keep_freed
 from shoal.support.machine.shutdown import SIGNALS, TIDY_UP, TOO_LATE, Journal, end_with_parent, journal
@@ -42,7 +42,7 @@ def supervise() -> bool:
     """
     gc.set_threshold(SELDOM, *gc.get_threshold()[1:])
     if not hasattr(os, "fork"):
-        started()
+        restore_interrupts()
         return False
     _open_standard_streams()
     # Where the caller ignores it, nobody would learn how the work has ended.
@@ -74,7 +74,7 @@ def supervise() -> bool:
         signal.signal(number, before[number] if child else signal.SIG_IGN)
     for handle in (notes, answer, woken, wake, *((note, answers) if child else ())):
         os.close(handle)
-    started()
+    restore_interrupts()
     if child == 0:
         journal.pipe, journal.answers = note, answers
         end_with_parent(parent)
@@ -207,12 +207,12 @@ def _wait(child: int, heeded: Sequence[int], notes: int, answer: int, woken: int
         return 128 + came[0] if asked and code == 128 + signal.SIGINT else code
     _tidy(seen)
     if came:
-        report_error(seen.interrupted(), "Interrupted", 128 + came[0])
+        report_error(seen.describe_interrupt(), "Interrupted", 128 + came[0])
         return 128 + came[0]
-    return _ended_by_the_system(-code)
+    return _report_system_end(-code)
 
 
-def _ended_by_the_system(number: int) -> int:
+def _report_system_end(number: int) -> int:
     name = signal.Signals(number).name
     if number == signal.SIGBUS:
         report_error(

@@ -20,7 +20,7 @@ from rich.table import Table
 
 from shoal.release.two_tables import second_path
 from shoal.release.verdict import exit_code, in_words
-from shoal.support.wording import counted, counted_parts, number, printable, visible
+from shoal.support.wording import format_count, format_parts, number, printable, visible
 
 if TYPE_CHECKING:
     from shoal.policy.suggestions import Suggestion
@@ -85,13 +85,13 @@ def result(made: Result, output: Any) -> None:
     console = plain_console()
     kept = made.rows - made.suppressed
     console.print(
-        f"[bold]{escape(str(output))}[/]: {kept:,} of {counted(made.rows, 'row')} in "
-        f"{counted_parts(made.classes, made.buckets)}, by [bold]{made.method}[/]",
+        f"[bold]{escape(str(output))}[/]: {kept:,} of {format_count(made.rows, 'row')} in "
+        f"{format_parts(made.classes, made.buckets)}, by [bold]{made.method}[/]",
         soft_wrap=True,
     )
     if made.second is not None:
         second = escape(str(second_path(output)))
-        size = counted(len(made.second), "row")
+        size = format_count(len(made.second), "row")
         console.print(f"[bold]{second}[/]: {size}, the sensitive values by bucket", soft_wrap=True)
     if made.release.levels is not None:
         levels = ", ".join(
@@ -109,8 +109,8 @@ def audit(report: Audit, path: object) -> None:
     console = plain_console()
     colour = "yellow" if report.holds is None else "green" if report.holds else "red"
     word = f"[bold {colour}]{in_words(report.holds)}[/]"
-    parts = counted_parts(report.classes, report.buckets)
-    console.print(f"[bold]{escape(str(path))}[/] {word}: {counted(report.rows, 'row')}, {parts}")
+    parts = format_parts(report.classes, report.buckets)
+    console.print(f"[bold]{escape(str(path))}[/] {word}: {format_count(report.rows, 'row')}, {parts}")
     _body(console, report)
 
 
@@ -165,7 +165,10 @@ def costs(report: Audit) -> list[str]:
             f"re-identification risk: at most {known[ProsecutorMax.name]:.1%} per person, "
             f"{known[ProsecutorMean.name]:.1%} on average{before}"
         )
-    lines += [*population_uniqueness.told(known), *individual_risk_measures.told(known)]
+    lines += [
+        *population_uniqueness.describe_estimates(known),
+        *individual_risk_measures.describe_risks(known),
+    ]
     spoken = (population_uniqueness.PopulationUnique, individual_risk_measures.Individual)
     shown = [
         name
@@ -198,7 +201,7 @@ def _template(console: Console, found: Suggestion) -> None:
 def suggestion(found: Suggestion, data: Any, output: Path) -> None:
     """Say what a table looks like to an adversary, and what to do next."""
     from shoal.io.formats import file_format_of, suffix_of
-    from shoal.policy.suggestions.policy_writer import identifying_lines, minimal_lines
+    from shoal.policy.suggestions.policy_writer import minimal_lines, write_identifying_sets
 
     console = plain_console()
     table = Table(box=None, pad_edge=False)
@@ -220,7 +223,7 @@ def suggestion(found: Suggestion, data: Any, output: Path) -> None:
         if guess.warning:
             warning = escape(printable(f"{guess.name}: {guess.warning}"))
             console.print(f"[yellow]warning:[/] {warning}", soft_wrap=True)
-    for line in (*identifying_lines(found), *minimal_lines(found)):
+    for line in (*write_identifying_sets(found), *minimal_lines(found)):
         console.print(escape(line))
     if found.template:
         _template(console, found)

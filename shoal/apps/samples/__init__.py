@@ -98,14 +98,14 @@ def write_sample(
     content exists, nothing is written, unless `force` is given.
     """
     from shoal import io
-    from shoal.apps.samples.draw import shipped
+    from shoal.apps.samples.draw import read_sample_file
 
     check_addresses()
     found = _find(name)
     path = Path(out)
     if path.is_dir():
         path = path / f"{name}.csv"
-    companions = {path.parent / file: shipped(file) for file in found.files}
+    companions = {path.parent / file: read_sample_file(file) for file in found.files}
     if path in companions:
         raise OutputError(f"{path} is the name of a file that comes with the sample; choose another name")
     io.check_writable(path, force=force)

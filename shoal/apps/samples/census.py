@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from shoal.apps.samples.draw import BATCH, Codes, Weights, draw, shipped_rows, slots, text
+from shoal.apps.samples.draw import BATCH, Codes, Weights, draw, read_sample_hierarchy, slots, text
 
 YOUNGEST, OLDEST = 17, 95
 BAND = 5
@@ -170,7 +170,9 @@ def census(rows: int, seed: int | None = None) -> pl.DataFrame:
 
 def values(column: str) -> list[str]:
     """Return the values of a text column, in the order of its shipped hierarchy."""
-    return GENDERS if column == "gender" else [line[0] for line in shipped_rows(f"census_{column}.csv")]
+    return (
+        GENDERS if column == "gender" else [line[0] for line in read_sample_hierarchy(f"census_{column}.csv")]
+    )
 
 
 def _batch(tables: Tables, random: np.random.Generator) -> dict[str, Codes]:
@@ -222,7 +224,7 @@ def _tables() -> Tables:
     return Tables(
         age=slots(_ages(years)[np.newaxis]),
         gender=slots(_genders(middle)),
-        education=slots(_schooling(middle) ** _SKEW["education"]),
+        education=slots(_weigh_schooling(middle) ** _SKEW["education"]),
         marital=slots(_marital(middle) ** _SKEW["marital"]),
         race=slots(np.array(_RACES, np.float64)[np.newaxis] ** _SKEW["race"]),
         workclass=slots(_work_class() ** _SKEW["workclass"]),
@@ -241,7 +243,7 @@ def _genders(middle: Weights) -> Weights:
     return np.stack([women, 1 - women], axis=1)
 
 
-def _schooling(middle: Weights) -> Weights:
+def _weigh_schooling(middle: Weights) -> Weights:
     """Younger generations went to school longer, and the youngest have not finished."""
     level = np.arange(len(_SCHOOLING))
     tilt = -0.08 * np.clip((middle - 45) / 10, 0, None)
@@ -267,7 +269,7 @@ def _marital(middle: Weights) -> Weights:
 
 def _countries() -> Weights:
     """Return ``[race, country]``: one large country, and a long tail within each region."""
-    lines = shipped_rows("census_country.csv")
+    lines = read_sample_hierarchy("census_country.csv")
     names = [line[0] for line in lines]
     regions = [line[1] for line in lines]
     within = np.array([1.0 / (1 + regions[:at].count(region)) ** 1.6 for at, region in enumerate(regions)])
@@ -298,4 +300,4 @@ def _occupations() -> Weights:
 
 
 def _work_class() -> Weights:
-    return np.array([_WORK_CLASS[line[1]] for line in shipped_rows("census_occupation.csv")])
+    return np.array([_WORK_CLASS[line[1]] for line in read_sample_hierarchy("census_occupation.csv")])

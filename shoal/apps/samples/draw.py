@@ -45,11 +45,11 @@ def text(values: list[str], codes: npt.NDArray[np.integer]) -> pl.Series:
     return pl.Series(values, dtype=pl.String).gather(codes.astype(np.uint32))
 
 
-def shipped(file: str) -> str:
+def read_sample_file(file: str) -> str:
     """Return the text of a file that ships with the samples."""
     return resources.files("shoal.apps.samples").joinpath("data", file).read_text(encoding="utf-8")
 
 
-def shipped_rows(file: str) -> list[list[str]]:
+def read_sample_hierarchy(file: str) -> list[list[str]]:
     """Return the lines of a shipped hierarchy, each a value followed by the nodes above it."""
-    return [line.split(";") for line in shipped(file).splitlines()]
+    return [line.split(";") for line in read_sample_file(file).splitlines()]

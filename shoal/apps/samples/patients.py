@@ -13,7 +13,16 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from shoal.apps.samples.draw import BATCH, Codes, Weights, draw, shipped, shipped_rows, slots, text
+from shoal.apps.samples.draw import (
+    BATCH,
+    Codes,
+    Weights,
+    draw,
+    read_sample_file,
+    read_sample_hierarchy,
+    slots,
+    text,
+)
 
 OLDEST = 99
 BAND = 5
@@ -102,7 +111,7 @@ def _batch(tables: Tables, random: np.random.Generator, start: int) -> pl.DataFr
     since_birth = np.floor(age * 365.2425).astype(np.int64) + random.integers(0, 365, BATCH)
     typical = np.array([stay for *_, stay in _DIAGNOSES.values()])[diagnosis] * (0.7 + age / 170)
     stay = np.clip(np.rint(typical * np.exp(0.5 * random.standard_normal(BATCH)) - 0.3), 1, 120)
-    women, men, families = (line.split() for line in shipped("patients_names.txt").splitlines())
+    women, men, families = (line.split() for line in read_sample_file("patients_names.txt").splitlines())
     first = random.integers(0, len(women), BATCH) + sex.astype(np.int64) * len(women)
     last = random.integers(0, len(families), BATCH)
     first_day = pl.lit(YEAR)
@@ -114,7 +123,7 @@ def _batch(tables: Tables, random: np.random.Generator, start: int) -> pl.DataFr
             "admitted": admitted,
             "since_birth": since_birth,
             "sex": text(SEXES, sex),
-            "zip": text([line[0] for line in shipped_rows("patients_zip.csv")], place),
+            "zip": text([line[0] for line in read_sample_hierarchy("patients_zip.csv")], place),
             "diagnosis": text(list(_DIAGNOSES), diagnosis),
             "stay_days": stay.astype(np.int64),
         }
@@ -158,7 +167,7 @@ def _joint(years: Weights) -> Weights:
 
 def _zips() -> Weights:
     """Return weights: larger towns have more zip codes, and the first codes of a town have more people."""
-    towns = [line[1] for line in shipped_rows("patients_zip.csv")]
+    towns = [line[1] for line in read_sample_hierarchy("patients_zip.csv")]
     return np.array(
         [towns.count(town) / (1 + towns[:at].count(town)) ** 0.7 for at, town in enumerate(towns)]
     )

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from shoal.apps.samples.draw import BATCH, Codes, draw, shipped_rows, slots, text
+from shoal.apps.samples.draw import BATCH, Codes, draw, read_sample_hierarchy, slots, text
 from shoal.apps.samples.patients import BAND, DIAGNOSES, SEXES, tables
 from shoal.errors import DataError
 
@@ -59,7 +59,7 @@ def _batch(who: np.random.Generator, what: np.random.Generator, before: int, mon
     day = day[np.lexsort((day, person))]
     diagnosis = _diagnoses(drawn.diagnosis, (age // BAND).astype(np.int32) * 2 + sex, person, what)
     minutes = np.clip(np.rint(np.exp(3.3 + 0.6 * what.standard_normal(len(person)))), 5, 240)
-    zips = [line[0] for line in shipped_rows("patients_zip.csv")]
+    zips = [line[0] for line in read_sample_hierarchy("patients_zip.csv")]
     return pl.DataFrame(
         {
             "number": before + 1 + person,

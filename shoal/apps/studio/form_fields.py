@@ -51,12 +51,14 @@ def fields_of(
         default = (used or {}).get(name)
         title = name.replace("_", " ").capitalize()
         help_ = " ".join((entry.description or notes.get(name, "")).replace("`", "").split())
-        out.append(Field(name, title, kind, help_, shown(kind, value), choices, shown(kind, default)))
+        out.append(
+            Field(name, title, kind, help_, format_field(kind, value), choices, format_field(kind, default))
+        )
     return out
 
 
-def shown(kind: FieldKind, value: Any) -> str:
-    """Write a value as its field shows it."""
+def format_field(kind: FieldKind, value: Any) -> str:
+    """Return the text that a form field shows for a value."""
     if value is None or value in ((), [], {}):
         return ""
     if kind == "yes-no":

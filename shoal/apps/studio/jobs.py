@@ -59,16 +59,16 @@ class Job:
         return self.state in ("waiting", "running")
 
     @property
-    def elapsed(self) -> float:
+    def seconds_elapsed(self) -> float:
         """Seconds since it began."""
         return time.monotonic() - self.began if self.state == "running" else self.seconds
 
     @property
-    def left(self) -> float | None:
+    def seconds_left(self) -> float | None:
         """Seconds that it will still take, roughly; None if nothing can be said."""
         if self.state != "running" or self.share < 0.05:
             return None
-        return self.elapsed * (1 - self.share) / self.share
+        return self.seconds_elapsed * (1 - self.share) / self.share
 
     def tell(self, what: Any) -> None:
         """Tell the work something, which it hears if it listens."""
@@ -86,8 +86,8 @@ class Job:
             "state": self.state,
             "stage": self.stage,
             "share": round(self.share, 4),
-            "elapsed": round(self.elapsed, 1),
-            "left": None if self.left is None else round(self.left, 1),
+            "elapsed": round(self.seconds_elapsed, 1),
+            "left": None if self.seconds_left is None else round(self.seconds_left, 1),
         }
 
 
@@ -177,7 +177,7 @@ class Jobs:
             process = start_python("shoal.apps.studio.job_worker")
             with self._lock:
                 job._process = process
-            job.tell((job.work, job.arguments, job.folder, passwords.known()))
+            job.tell((job.work, job.arguments, job.folder, passwords.all_passwords()))
             assert process.stdout is not None
             while job.active:
                 kind, what = pickle.load(process.stdout)

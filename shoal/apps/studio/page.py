@@ -16,13 +16,13 @@ from shoal.apps.studio.guard import OWN_POLICY
 from shoal.apps.studio.project import Project
 from shoal.apps.studio.screens import SCREENS
 from shoal.documents.pages.look import environment, stylesheet
-from shoal.support.wording import MARK, counted, number
+from shoal.support.wording import MARK, format_count, number
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
 _MEND = re.compile(rf"{MARK}set ([^{MARK}=]+) = ([^{MARK}]+){MARK}")
-"""How messages name a setting that would help (`wording.setting`)."""
+"""How messages name a setting that would help (`wording.format_setting`)."""
 
 REPORT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 """A report carries its own stylesheet, and nothing that acts."""
@@ -50,8 +50,8 @@ def page(project: Project, key: str, query: QueryParams) -> Response:
     )
 
 
-def rendered(template: str, **context: Any) -> HTMLResponse:
-    """Return a piece of HTML, for a question of a page."""
+def render_part(template: str, **context: Any) -> HTMLResponse:
+    """Render a template as a part of a page that JavaScript asked for."""
     return HTMLResponse(_environment().get_template(template).render(**context))
 
 
@@ -64,13 +64,13 @@ def report_page(path: Path | None, query: QueryParams) -> Response:
     return FileResponse(path, media_type="text/html", headers={OWN_POLICY: REPORT_POLICY})
 
 
-def failed_page(kind: str, root: str) -> Response:
-    """Say that Shoal made a mistake. `root` is the path of Studio: such a page may be shown below a screen."""
+def render_failure(kind: str, root: str) -> Response:
+    """Return the page for an internal error. `root` is the path of Studio, also for pages below a screen."""
     words = _environment().get_template("failed.html").render(kind=kind, root=root)
     return HTMLResponse(words, status_code=500)
 
 
-def ended_page(root: str) -> Response:
+def render_end(root: str) -> Response:
     """Say that Studio has ended."""
     return HTMLResponse(_environment().get_template("ended.html").render(root=root))
 
@@ -102,5 +102,5 @@ def _environment() -> Environment:
         "percent": lambda value: "-" if value is None else f"{value:.1%}",
         "duration": duration,
     }
-    found.globals |= {"counted": counted, "mends": mends}
+    found.globals |= {"counted": format_count, "mends": mends}
     return found

@@ -27,7 +27,7 @@ class Folder:
 
     def __init__(self) -> None:
         remove_abandoned()
-        self.path, self._held = _made()
+        self.path, self._held = _make_folder()
         journal.lend(str(self.path))
 
     def inside(self, name: str) -> Path:
@@ -44,18 +44,18 @@ class Folder:
             self._held = None
 
 
-def _made() -> tuple[Path, int | None]:
+def _make_folder() -> tuple[Path, int | None]:
     """Make a folder and lock it. Until it is locked, another Studio that starts may take it for an abandoned one."""
     while True:
         path = Path(tempfile.mkdtemp(prefix=_PREFIX))  # mode 0700
         if sys.platform == "win32":
             return path, None
-        held = _locked(path)
+        held = _lock_folder(path)
         if held is not None:
             return path, held
 
 
-def _locked(path: Path) -> int | None:
+def _lock_folder(path: Path) -> int | None:
     """Lock a folder; None if another Studio was faster, and removes it."""
     try:
         held = os.open(path, os.O_RDONLY)

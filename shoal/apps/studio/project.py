@@ -19,7 +19,7 @@ from shoal.apps.studio.private_folder import Folder
 from shoal.errors import DataError, PolicyError, Problem, ShoalError
 
 if TYPE_CHECKING:
-    from shoal.apps.studio.look.release import Made
+    from shoal.apps.studio.look.current_release import Made
     from shoal.io import Frame
     from shoal.io.databases import DatabaseTable
     from shoal.policy import Policy
@@ -48,7 +48,7 @@ class Project:
         """In every page and every answer: by it, a page notices if another program has taken the port."""
         self.version = 0
         """Changes when a page would look different."""
-        self.jobs = Jobs(folder, self.changed)
+        self.jobs = Jobs(folder, self.mark_changed)
         self.source: Source | None = None
         self.frame: Frame | None = None
         self.suggestion: Suggestion | None = None
@@ -94,7 +94,7 @@ class Project:
         with self.lock:
             self._turn += 1
             self.opening = name
-            self.changed()
+            self.mark_changed()
             threading.Thread(target=self._read, args=(read, else_, self._turn), daemon=True).start()
 
     def _read(self, read: Callable[[int], None], else_: str, turn: int) -> None:
@@ -111,7 +111,7 @@ class Project:
             self.opening = ""
             if words:
                 self.tell("problem", words, "data")
-            self.changed()
+            self.mark_changed()
 
     def _by_name(self, words: str) -> str:
         """Name a table as people do, and not by its place in Studio's folder."""
@@ -153,15 +153,15 @@ class Project:
             self._set(History(policy.to_dict()))
 
     @property
-    def outdated(self) -> bool:
-        """Whether the file has changed since it was read: jobs would read something else than pages show."""
+    def is_outdated(self) -> bool:
+        """Whether the file has changed since it was read, so that jobs would read other data than the pages show."""
         return self.source is not None and self.source.stamp() != self._stamp
 
     def place(self) -> str | Path | DatabaseTable:
         """Return where jobs read the table, which must be the one that pages show."""
         if self.source is None:
             raise DataError("open a table first")
-        if self.outdated:
+        if self.is_outdated:
             raise DataError(f"{self.source.name} has changed since Studio read it; read it again first")
         return self.source.place
 
@@ -225,7 +225,7 @@ class Project:
         found = self._history.tables.get(name)
         return found if isinstance(found, dict) else {}
 
-    def needed(self) -> Policy:
+    def require_policy(self) -> Policy:
         """Return the policy, or raise its problems."""
         if self.policy is None:
             raise PolicyError(self.problems)
@@ -255,17 +255,17 @@ class Project:
 
         After a table could not be opened, how to read is about that table, and not about the one that is still open.
         """
-        from shoal.policy.overrides import changed
+        from shoal.policy.overrides import apply_settings
 
         if self.failed is not None and not self.opening and path.startswith("data."):
-            read, problems = changed({"data": self.tried}, [f"{path}={value}"])
+            read, problems = apply_settings({"data": self.tried}, [f"{path}={value}"])
             if problems:
                 raise PolicyError(problems)
             self.open(*self.failed, read["data"])
             return
 
         with self.lock:
-            after, problems = changed(self.tables, [f"{path}={value}"])
+            after, problems = apply_settings(self.tables, [f"{path}={value}"])
             if problems:
                 raise PolicyError(problems)
             self.take(f"{path} = {value}", after)
@@ -313,7 +313,7 @@ class Project:
             self.policy, self.problems = policy, ()
         except PolicyError as error:
             self.policy, self.problems = None, error.problems
-        self.changed()
+        self.mark_changed()
 
     # --- what pages show ----------------------------------------------------------------------------------
 
@@ -347,8 +347,8 @@ class Project:
         return self.release is not None and self.release.policy != self.toml
 
     @property
-    def losing(self) -> str:
-        """What would be lost if another table were opened, as a question; empty if nothing would be."""
+    def loss_warning(self) -> str:
+        """The question to ask before another table is opened, because work would be lost; empty if none would be."""
         if self.jobs.active:
             return "A job is running for the open table. Stop it, and open another table?"
         if self.release is not None or self.last_step:
@@ -358,7 +358,7 @@ class Project:
     def tell(self, kind: str, words: str, screen: str = "") -> None:
         """Show something on the next page."""
         self.notices.append(Notice(kind, words, screen))
-        self.changed()
+        self.mark_changed()
 
     def notices_on(self, screen: str) -> list[Notice]:
         """Return what is to be told on a screen.
@@ -372,12 +372,12 @@ class Project:
             self.notices = [replace(one, seen=screen) if one in shown else one for one in kept]
             return shown
 
-    def acted(self) -> None:
-        """Forget what was told: somebody has acted on it."""
+    def forget_seen_notices(self) -> None:
+        """Remove the notices that the user has seen."""
         self.notices = [one for one in self.notices if not one.seen]
 
-    def changed(self) -> None:
-        """Let open pages know that they are out of date."""
+    def mark_changed(self) -> None:
+        """Mark open pages as out of date."""
         self.version += 1
 
     def close(self) -> None:

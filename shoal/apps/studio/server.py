@@ -28,7 +28,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from shoal.apps.studio.data.source import Source
 from shoal.apps.studio.data.uploads import LARGEST, receive
 from shoal.apps.studio.guard import Guard
-from shoal.apps.studio.page import ended_page, failed_page, page, style
+from shoal.apps.studio.page import page, render_end, render_failure, style
 from shoal.apps.studio.private_folder import Folder
 from shoal.apps.studio.project import Project
 from shoal.apps.studio.screens import HOME, SCREENS
@@ -45,7 +45,7 @@ HEAVY = (
     "shoal.apps.studio.requirements.screen",
     "shoal.apps.studio.compare.screen",
     "shoal.pipeline.explanation.nearest_policies",
-    "shoal.documents.report.report",
+    "shoal.documents.report.build_report",
 )
 """What pages need later on: they import most of Shoal."""
 WARM = 5.0
@@ -77,8 +77,8 @@ class Studio:
         return self.guard.link.url
 
     @property
-    def closing(self) -> bool:
-        """Whether it is about to end."""
+    def is_closing(self) -> bool:
+        """Whether the server is shutting down."""
         return self.server.should_exit
 
     def open(self, data: Path | str | DatabaseTable | None, policy: Path | None = None) -> None:
@@ -118,7 +118,7 @@ class Studio:
         """Show a screen."""
         key = request.path_params["screen"]
         if key not in SCREENS:
-            return _unknown("page")
+            return _not_found("page")
         answer = page(self.project, key, request.query_params)
         answer.background = BackgroundTask(self._shown.set)
         return answer
@@ -128,7 +128,7 @@ class Studio:
         key = request.path_params["screen"]
         found = SCREENS[key].parts.get(request.path_params["name"]) if key in SCREENS else None
         if found is None:
-            return _unknown("page")
+            return _not_found("page")
         try:
             return found(self.project, request.query_params)
         except ShoalError as error:
@@ -139,27 +139,27 @@ class Studio:
         key = request.path_params["screen"]
         action = SCREENS[key].work.ACTIONS.get(request.path_params["name"]) if key in SCREENS else None
         if action is None:
-            return _unknown("action")
+            return _not_found("action")
         async with request.form(max_files=0, max_fields=20_000, max_part_size=8 << 20) as form:
             return await run_in_threadpool(
-                self._acted, request, lambda: action(self.project, _with_short_numbers(form)), key
+                self._run_action, request, lambda: action(self.project, _with_short_numbers(form)), key
             )
 
     async def act_on_frame(self, request: Request) -> Response:
         """Answer a form that every page has."""
         action = FRAME_ACTIONS.get(request.path_params["name"])
         if action is None:
-            return _unknown("action")
+            return _not_found("action")
         async with request.form(max_files=0) as form:
             back = str(form.get("screen", ""))
             return await run_in_threadpool(
-                self._acted, request, lambda: action(self, _with_short_numbers(form)), back
+                self._run_action, request, lambda: action(self, _with_short_numbers(form)), back
             )
 
-    def _acted(self, request: Request, act: Callable[[], str | Response | None], key: str) -> Response:
-        """Act, and go on to the next page; what went wrong is told there."""
+    def _run_action(self, request: Request, act: Callable[[], str | Response | None], key: str) -> Response:
+        """Run the action of a form and redirect to the next page, which also shows errors."""
         key = key if key in SCREENS else HOME
-        self.project.acted()
+        self.project.forget_seen_notices()
         try:
             after = act()
         except ShoalError as error:
@@ -171,7 +171,7 @@ class Studio:
         """Take a file that was dropped on a screen."""
         key = request.path_params["screen"]
         if key not in SCREENS:
-            return _unknown("page")
+            return _not_found("page")
         try:
             path, name = await receive(request, self.project.folder, self.largest)
         except ShoalError as error:
@@ -179,7 +179,7 @@ class Studio:
             return PlainTextResponse(f"{error}\n", status_code=413)
         taken = SCREENS[key].take_file
         return await run_in_threadpool(
-            self._acted, request, lambda: taken(self.project, path, name, request.query_params), key
+            self._run_action, request, lambda: taken(self.project, path, name, request.query_params), key
         )
 
     async def events(self, request: Request) -> Response:
@@ -187,7 +187,7 @@ class Studio:
 
         async def stream() -> AsyncIterator[str]:
             seen: tuple[int, int] | None = None
-            while not self.closing and not await request.is_disconnected():
+            while not self.is_closing and not await request.is_disconnected():
                 jobs = self.project.jobs
                 now = (self.project.version, jobs.ticks)
                 if now != seen:
@@ -221,7 +221,7 @@ def _cancel(studio: Studio, form: FormData) -> None:
 
 def _tour(studio: Studio, form: FormData) -> None:
     studio.project.tour = bool(form.get("on"))
-    studio.project.changed()
+    studio.project.mark_changed()
 
 
 def _close(studio: Studio, form: FormData) -> Response | None:
@@ -229,7 +229,7 @@ def _close(studio: Studio, form: FormData) -> Response | None:
         studio.project.tell("ask-close", "A job is still running. It ends with Studio.")
         return None
     studio.end()
-    return ended_page(studio.guard.root)
+    return render_end(studio.guard.root)
 
 
 FRAME_ACTIONS: dict[str, Callable[[Studio, FormData], str | Response | None]] = {
@@ -311,8 +311,8 @@ def _mistake(request: Request, error: Exception) -> Response:
     """Answer with words: a stack trace may show values of the data."""
     if os.environ.get("SHOAL_DEBUG"):
         raise error
-    return failed_page(type(error).__name__, request.scope["root_path"])
+    return render_failure(type(error).__name__, request.scope["root_path"])
 
 
-def _unknown(what: str) -> Response:
+def _not_found(what: str) -> Response:
     return PlainTextResponse(f"There is no such {what}.\n", status_code=404)

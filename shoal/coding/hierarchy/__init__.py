@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shoal.support.registry import imported_late
+from shoal.support.registry import import_late
 
 if TYPE_CHECKING:
     from shoal.coding.hierarchy.kinds import KINDS, build
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from shoal.coding.hierarchy.tree_files import from_csv, to_csv
 
 # Late, so that a policy is checked before polars is imported.
-__getattr__ = imported_late(
+__getattr__ = import_late(
     __name__,
     {
         "tree_files": ("from_csv", "to_csv"),

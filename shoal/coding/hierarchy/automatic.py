@@ -10,7 +10,7 @@ import polars as pl
 
 from shoal.coding.hierarchy.date_text import dates_in
 from shoal.coding.hierarchy.distinct_values import distinct_values, is_ordered, text_of
-from shoal.coding.hierarchy.domains import Domain, category_domain, ordered_domain
+from shoal.coding.hierarchy.domains import Domain, category_domain, sort_domain
 from shoal.coding.hierarchy.labels import INTERVAL, SPAN, Ends, style_of
 from shoal.coding.hierarchy.tree import Hierarchy, Level
 from shoal.errors import HierarchyError
@@ -26,7 +26,7 @@ def from_nothing(values: pl.Series) -> Hierarchy:
     """
     data = distinct_values(values)
     if is_ordered(data.dtype):
-        return ordered_domain(data).hierarchy(free=True)
+        return sort_domain(data).hierarchy(free=True)
     return category_domain(data).hierarchy()
 
 
@@ -41,17 +41,17 @@ def automatic(values: pl.Series) -> Hierarchy:
     """
     data = distinct_values(values)
     if is_ordered(data.dtype):
-        domain = ordered_domain(data)
-        return replace(_balanced(domain, INTERVAL), grown=True)
+        domain = sort_domain(data)
+        return replace(_build_balanced(domain, INTERVAL), grown=True)
     written = dates_in(data)
     if written is not None and written.advice:
         raise HierarchyError(f"'auto' cannot sort these texts: {written.advice}, or write your own hierarchy")
-    domain = _listed(data, values.dtype) if isinstance(values.dtype, pl.Enum) else _natural(data)
-    return replace(_balanced(domain, SPAN), grown=True)
+    domain = _sort_as_listed(data, values.dtype) if isinstance(values.dtype, pl.Enum) else _natural(data)
+    return replace(_build_balanced(domain, SPAN), grown=True)
 
 
-def _listed(data: pl.Series, dtype: pl.Enum) -> Domain:
-    """Sort texts as their type lists them: labels of codes come in the order of the codes."""
+def _sort_as_listed(data: pl.Series, dtype: pl.Enum) -> Domain:
+    """Sort texts in the order of their Enum type, so labels of codes keep the order of the codes."""
     place = data.cast(dtype).to_physical()
     frame = pl.DataFrame({"leaves": data, "place": place})
     return Domain(frame.sort("place", nulls_last=True)["leaves"], len(data) - data.null_count())
@@ -69,7 +69,7 @@ def _natural(data: pl.Series) -> Domain:
     return Domain(leaves, len(data) - data.null_count())
 
 
-def _balanced(domain: Domain, naming: Ends) -> Hierarchy:
+def _build_balanced(domain: Domain, naming: Ends) -> Hierarchy:
     count = domain.regular
     if count <= FAN_OUT:
         return domain.hierarchy(naming=naming)

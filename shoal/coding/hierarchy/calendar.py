@@ -12,7 +12,7 @@ from shoal.coding.hierarchy.domains import Domain
 from shoal.coding.hierarchy.end_groups import Groups
 from shoal.coding.hierarchy.tree import Hierarchy
 from shoal.errors import HierarchyError
-from shoal.support.wording import counted, some_values, type_name
+from shoal.support.wording import format_count, some_values, type_name
 
 _DAY = r"^\d{4}-\d{2}-\d{2}"
 _TIME = r"[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?)"
@@ -78,7 +78,7 @@ def _local(data: pl.Series) -> pl.Series:
     bad = frame.filter(pl.col("leaves").is_not_null() & pl.col("local").is_null())["leaves"].sort()
     if len(bad):
         raise HierarchyError(
-            f"{counted(len(bad), 'value')} of the column "
+            f"{format_count(len(bad), 'value')} of the column "
             f"{'is not an ISO date' if len(bad) == 1 else 'are not ISO dates'}: {some_values(bad.to_list())}; "
             "write them as 2024-03-01, make them null, or use another hierarchy"
         )

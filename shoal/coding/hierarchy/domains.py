@@ -14,7 +14,7 @@ from shoal.errors import HierarchyError
 from shoal.io.type_inference import numbers_in
 from shoal.support.arrays import FloatVector
 from shoal.support.brief import Brief
-from shoal.support.wording import counted, some_values, type_name
+from shoal.support.wording import format_count, some_values, type_name
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -65,8 +65,8 @@ class Domain(Brief):
         return Hierarchy(self.leaves, tuple(levels), free, ordered, self.positions(), naming=naming)
 
 
-def ordered_domain(values: pl.Series) -> Domain:
-    """Sort distinct numbers or dates. O(n log n)."""
+def sort_domain(values: pl.Series) -> Domain:
+    """Return the domain of distinct numbers or dates, in ascending order. O(n log n)."""
     leaves = values.sort(nulls_last=True)
     regular = len(leaves) - leaves.null_count()
     if leaves.dtype.is_float():
@@ -91,7 +91,7 @@ def number_domain(values: pl.Series, wanted: str) -> Domain:
     `wanted` names the setting that needs numbers, for the error that lists the values that are not.
     """
     if values.dtype.is_numeric():
-        return ordered_domain(values)
+        return sort_domain(values)
     if values.dtype != pl.String:
         dated = isinstance(values.dtype, pl.Date | pl.Datetime)
         hint = "use { dates = [..] } for it" if dated else f"remove {wanted}"
@@ -104,7 +104,7 @@ def number_domain(values: pl.Series, wanted: str) -> Domain:
     bad = frame.filter(pl.col("leaves").is_not_null() & pl.col("number").is_null())["leaves"].sort()
     if len(bad):
         raise HierarchyError(
-            f"{wanted} is for numbers, but {counted(len(bad), 'value')} of the column "
+            f"{wanted} is for numbers, but {format_count(len(bad), 'value')} of the column "
             f"{'is' if len(bad) == 1 else 'are'} text: "
             f"{some_values(bad.to_list())}; correct them, make them null, or give the column a tree"
         )

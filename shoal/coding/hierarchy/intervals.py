@@ -105,11 +105,11 @@ def from_cuts(
         bins = np.searchsorted(edges, numbers, side="right")
         starts = runs(bins)
         ends = [int(edge) if whole else float(edge) for edge in edges]
-        names = [_cut_name(int(index), ends, whole) for index in bins[starts]]
+        names = [_name_interval(int(index), ends, whole) for index in bins[starts]]
         if mixed:
             ends = [int(edge) for edge in edges]
             words.update(
-                zip(names, (_cut_name(int(index), ends, True) for index in bins[starts]), strict=True)
+                zip(names, (_name_interval(int(index), ends, True) for index in bins[starts]), strict=True)
             )
         levels.append(Level(starts, pl.Series("names", names, dtype=pl.String)))
     return domain.hierarchy(*levels, naming=Whole(words) if mixed else None, finest=groups.finest_of(domain))
@@ -179,7 +179,7 @@ def _whole_name(low: int, high: int) -> str:
     return f"{low} to {high}" if low < 0 else f"{low}-{high}"
 
 
-def _cut_name(index: int, edges: list[int] | list[float], whole: bool) -> str:
+def _name_interval(index: int, edges: list[int] | list[float], whole: bool) -> str:
     if index == 0:
         return f"<{edges[0]}"
     if index == len(edges):

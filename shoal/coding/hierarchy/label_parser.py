@@ -42,14 +42,14 @@ def read_names(hierarchy: Hierarchy, names: pl.Series) -> tuple[IntVector, IntVe
     """Implement `Hierarchy.read`."""
     text = text_of(names)
     each = text.unique().to_frame()
-    found = each.join(hierarchy.named, on="names", how="left", nulls_equal=True, maintain_order="left")
+    found = each.join(hierarchy.name_table, on="names", how="left", nulls_equal=True, maintain_order="left")
     lost = found.filter(pl.col("low").is_null())["names"].drop_nulls()
     found = found.drop_nulls("low")
     if hierarchy.naming is not None:
         made = hierarchy.naming.read(hierarchy, each["names"], lost)
         found = found.vstack(made).group_by("names").agg(pl.col("low").min(), pl.col("high").max())
         lost = lost.filter(~lost.is_in(made["names"].implode()))
-    if len(lost) and _lined(hierarchy):
+    if len(lost) and _is_on_line(hierarchy):
         found = found.vstack(_by_value(hierarchy, lost))
     elif len(lost) and hierarchy.by_meaning:
         found = found.vstack(_by_meaning(hierarchy.leaves, lost))
@@ -64,12 +64,12 @@ def read_names(hierarchy: Hierarchy, names: pl.Series) -> tuple[IntVector, IntVe
     return low, high, rows["low"].is_not_null().to_numpy()
 
 
-def _lined(hierarchy: Hierarchy) -> bool:
+def _is_on_line(hierarchy: Hierarchy) -> bool:
     return hierarchy.ordered > 0 and is_ordered(hierarchy.leaves.dtype)
 
 
-def named(hierarchy: Hierarchy) -> pl.DataFrame:
-    """Implement `Hierarchy.named`."""
+def build_name_table(hierarchy: Hierarchy) -> pl.DataFrame:
+    """Implement `Hierarchy.name_table`."""
     nodes = pl.concat(
         pl.DataFrame(
             {

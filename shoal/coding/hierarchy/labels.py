@@ -38,7 +38,7 @@ class Naming(ABC):
     """Texts are named by the numbers, dates or times that they are, not as they are written."""
 
     @abstractmethod
-    def renamed(
+    def rename_nodes(
         self, hierarchy: Hierarchy, names: pl.Series, low: IntVector, high: IntVector, seen: BoolVector
     ) -> pl.Series:
         """Return the names of nodes or ranges by the values that are `seen`, given their `names` by all values."""
@@ -47,10 +47,10 @@ class Naming(ABC):
     def read(self, hierarchy: Hierarchy, texts: pl.Series, unknown: pl.Series) -> Found:
         """Return what texts mean, given those among them that are `unknown` as names by all values."""
 
-    def shown(
+    def narrow_to_seen(
         self, hierarchy: Hierarchy, low: IntVector, high: IntVector, seen: BoolVector
     ) -> tuple[IntVector, IntVector]:
-        """Return the part of each range that its name stands for."""
+        """Return the part of each range that its label covers."""
         return low, high
 
 
@@ -66,11 +66,11 @@ class Ends(Naming):
     listed: bool = False
     """Name a node by up to four values, ``{a, b, c}``, if that is short."""
 
-    def shown(
+    def narrow_to_seen(
         self, hierarchy: Hierarchy, low: IntVector, high: IntVector, seen: BoolVector
     ) -> tuple[IntVector, IntVector]:
-        """Return each range from its first to its last value that is seen; all of it if its name has no values."""
-        several = hierarchy.told_apart(low) != hierarchy.told_apart(high)
+        """Cut each range to its first and last seen value; use the whole domain if its label names no values."""
+        several = hierarchy.merge_hidden(low) != hierarchy.merge_hidden(high)
         at = np.flatnonzero(several & ~self._tops(hierarchy, low, high))
         a, b = low.copy(), high.copy()
         a[at], b[at], some = within(low[at], high[at], seen)
@@ -88,11 +88,11 @@ class Ends(Naming):
         )
         return called
 
-    def renamed(
+    def rename_nodes(
         self, hierarchy: Hierarchy, names: pl.Series, low: IntVector, high: IntVector, seen: BoolVector
     ) -> pl.Series:
         """Return the names of nodes by the first and last value in them that are seen."""
-        several = hierarchy.told_apart(low) != hierarchy.told_apart(high)
+        several = hierarchy.merge_hidden(low) != hierarchy.merge_hidden(high)
         at = np.flatnonzero(several & (names != ROOT).fill_null(True).to_numpy())
         if not len(at):
             return names
@@ -238,16 +238,16 @@ def _lists(text: str, code_of: dict[str, int]) -> Iterator[tuple[int, int]]:
     parts = text[1:-1].split(", ")
     gaps = not all(part in code_of and not re.search("[{}]", part) for part in parts)
 
-    def continued(at: int, first: int, last: int, values: int) -> Iterator[tuple[int, int]]:
+    def continue_list(at: int, first: int, last: int, values: int) -> Iterator[tuple[int, int]]:
         if at == len(parts):
             yield from [(first, last)] if values > 1 else []
         for end in range(at + 1, len(parts) + 1 if values < LISTED_VALUES else 0):
             code = code_of.get(", ".join(parts[at:end]))
             if code is not None and (values == 0 or code == last + 1 or (gaps and code > last)):
-                yield from continued(end, first if values else code, code, values + 1)
+                yield from continue_list(end, first if values else code, code, values + 1)
 
     if len(parts) <= LISTED_CHARACTERS:
-        yield from continued(0, 0, 0, 0)
+        yield from continue_list(0, 0, 0, 0)
 
 
 INTERVAL = Ends("[", ", ", "]")
@@ -261,7 +261,7 @@ class Unmissed(Naming):
     present: int
     """How many leading codes are values; null and NaN come after them."""
 
-    def shown(
+    def narrow_to_seen(
         self, hierarchy: Hierarchy, low: IntVector, high: IntVector, seen: BoolVector
     ) -> tuple[IntVector, IntVector]:
         """Return the top of the tree instead of the root if no missing value is seen."""
@@ -269,7 +269,7 @@ class Unmissed(Naming):
             return low, high
         return low, np.where(low < self.present, np.minimum(high, self.present - 1), high).astype(np.int32)
 
-    def renamed(
+    def rename_nodes(
         self, hierarchy: Hierarchy, names: pl.Series, low: IntVector, high: IntVector, seen: BoolVector
     ) -> pl.Series:
         """Return the name of the top instead of the root's if no missing value is seen."""
@@ -292,7 +292,7 @@ class Whole(Naming):
     words: Mapping[str, str]
     """The names of intervals of any numbers -> of whole numbers: ``[20.0, 25.0)`` -> ``20-24``."""
 
-    def renamed(
+    def rename_nodes(
         self, hierarchy: Hierarchy, names: pl.Series, low: IntVector, high: IntVector, seen: BoolVector
     ) -> pl.Series:
         """Return the names for whole numbers, unless another number is seen."""
@@ -307,7 +307,7 @@ class Whole(Naming):
         # Also known texts: an interval of width 1 has the name of a value.
         names = texts.replace_strict(real, default=None, return_dtype=pl.String)
         wanted = pl.DataFrame({"whole": texts, "names": names})
-        found = wanted.drop_nulls().join(hierarchy.named, on="names", how="inner").drop("names")
+        found = wanted.drop_nulls().join(hierarchy.name_table, on="names", how="inner").drop("names")
         return found.select(pl.col("whole").alias("names"), "low", "high")
 
 
@@ -322,7 +322,7 @@ class Stars(Naming):
     kept: tuple[int, ...]
     """How many characters the nodes of each level keep."""
 
-    def renamed(
+    def rename_nodes(
         self, hierarchy: Hierarchy, names: pl.Series, low: IntVector, high: IntVector, seen: BoolVector
     ) -> pl.Series:
         """Return names with as many stars as the longest value that is seen requires."""
@@ -350,6 +350,6 @@ class Stars(Naming):
                     whole = plain[:kept] + "*" * (self.longest - kept)
                     made.append((text, whole if self.side == "right" else whole[::-1]))
         wanted = pl.DataFrame(made, schema={"names": pl.String, "whole": pl.String}, orient="row")
-        known = hierarchy.named.rename({"names": "whole"})
+        known = hierarchy.name_table.rename({"names": "whole"})
         found = wanted.join(known, on="whole", how="inner").drop("whole")
         return found.group_by("names").agg(pl.col("low").min(), pl.col("high").max())

@@ -29,19 +29,19 @@ def from_mask(
 
     Shorter values count as padded on the masked side: they join a node when the mask reaches their end.
     `keep` characters on the other side are masked only at the root. `steps` is how many more characters
-    each level masks, or the list of how many each level masks. With `show`, see `_shortened`. O(levels x n log n).
+    each level masks, or the list of how many each level masks. With `show`, see `_build_mask`. O(levels x n log n).
     """
     if show is not None:
-        return _shortened(values, mask, keep, show, small)
+        return _build_mask(values, mask, keep, show, small)
     data = distinct_values(values)
     text = text_of(data)
-    frame = pl.DataFrame({"leaves": data, "text": text, "key": _turned(text, mask)})
+    frame = pl.DataFrame({"leaves": data, "text": text, "key": _reverse_texts(text, mask)})
     frame = frame.sort("key", nulls_last=True)
     regular = len(frame) - frame["text"].null_count()
     keys = frame["key"].head(regular)
     longest = int(keys.str.len_chars().max() or 0)  # type: ignore[arg-type]
     levels = []
-    kepts = tuple(longest - masked for masked in _masked(longest, keep, steps))
+    kepts = tuple(longest - masked for masked in _count_masked(longest, keep, steps))
     for kept in kepts:
         cut = keys.str.slice(0, kept)
         starts = runs(cut.rle_id().to_numpy())
@@ -55,14 +55,14 @@ def from_mask(
             )
             .to_series()
         )
-        levels.append(Level(starts, _turned(names, mask).alias("names")))
+        levels.append(Level(starts, _reverse_texts(names, mask).alias("names")))
     # If all values have the same length, the number of stars tells nothing about the other rows.
     alike = bool((keys.str.len_chars() == longest).all())
     naming = None if alike else Stars(mask, longest, kepts)
     return replace(Domain(frame["leaves"], regular).hierarchy(*levels, naming=naming), grown=True)
 
 
-def _shortened(
+def _build_mask(
     values: pl.Series, mask: Literal["right", "left"], keep: int, show: int, small: Sequence[str]
 ) -> Hierarchy:
     """Build levels that keep `show` characters at most, then one less each: ``021*``, ``02*``, ``0*``, ``*``.
@@ -74,7 +74,7 @@ def _shortened(
     text = text_of(data)
     zeros = "0" * show
     hidden = [zeros, *(one if mask == "right" else one[::-1] for one in small)] if small else []
-    frame = pl.DataFrame({"leaves": data, "text": text, "key": _turned(text, mask)})
+    frame = pl.DataFrame({"leaves": data, "text": text, "key": _reverse_texts(text, mask)})
     few = pl.col("key").str.slice(0, show).is_in(hidden)
     frame = frame.with_columns(
         key=pl.when(few).then(pl.lit(zeros)).otherwise("key"), few=few.fill_null(False)
@@ -94,11 +94,11 @@ def _shortened(
         )
         starts = runs(part.select(pl.struct("name", "few").rle_id()).to_series().to_numpy())
         names = part["name"].gather(starts)
-        levels.append(Level(starts, _turned(names, mask).alias("names")))
+        levels.append(Level(starts, _reverse_texts(names, mask).alias("names")))
     return Domain(frame["leaves"], regular).hierarchy(*levels[1:], finest=levels[0])
 
 
-def _turned(texts: pl.Series, mask: Literal["right", "left"]) -> pl.Series:
+def _reverse_texts(texts: pl.Series, mask: Literal["right", "left"]) -> pl.Series:
     """Return texts backwards if their left side is masked. Polars would keep the characters of one symbol in order (a
     letter and its accent), and a level that ends between them would show the wrong ones.
     """
@@ -107,7 +107,7 @@ def _turned(texts: pl.Series, mask: Literal["right", "left"]) -> pl.Series:
     return pl.Series(texts.name, [None if text is None else text[::-1] for text in texts], pl.String)
 
 
-def _masked(longest: int, keep: int, steps: int | Sequence[int]) -> list[int]:
+def _count_masked(longest: int, keep: int, steps: int | Sequence[int]) -> list[int]:
     """Return how many characters each level masks, without the root, which masks all."""
     wanted = range(steps, longest, steps) if isinstance(steps, int) else steps
     counts = [count for count in wanted if count <= longest - max(keep, 1)]

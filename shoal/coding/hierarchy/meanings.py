@@ -67,13 +67,13 @@ class Meaning:
 
     def _said(self, name: str) -> str:
         if self.kind == "value":
-            return f"{name} = {_told(self.values[0])}"
+            return f"{name} = {_format_bound(self.values[0])}"
         if self.kind == "set":
-            return f"{name} is one of {', '.join(map(_told, self.values))}"
+            return f"{name} is one of {', '.join(map(_format_bound, self.values))}"
         if self.kind == "text-range":
             return f"{self.low} to {self.high}, in natural order of text"
         if self.kind in ("starts-with", "ends-with"):
-            return f"{name} {self.kind.replace('-', ' ')} {self.text or ' or '.join(map(_told, self.values))}"
+            return f"{name} {self.kind.replace('-', ' ')} {self.text or ' or '.join(map(_format_bound, self.values))}"
         return self._range(name) if self.kind == "range" else _WORDS[self.kind]
 
     def _range(self, name: str) -> str:
@@ -129,7 +129,7 @@ _LAST = ("any", "not-a-number", "missing", "unknown")
 Reader = Callable[[str], "Meaning | None"]
 
 
-def _told(value: Bound | None) -> str:
+def _format_bound(value: Bound | None) -> str:
     return "no value" if value is None else str(value)
 
 
@@ -185,7 +185,7 @@ def number_label(label: str, *, loose: bool = False) -> Meaning | None:
     one = number_of(label, loose=loose)
     if one is not None:
         return value(one)
-    return _framed(label, lambda text: number_of(text, loose=loose))
+    return _parse_interval(label, lambda text: number_of(text, loose=loose))
 
 
 def interval_label(label: str) -> Meaning | None:
@@ -209,7 +209,7 @@ def interval_label(label: str) -> Meaning | None:
     return number_label(label, loose=True)
 
 
-def _framed(label: str, read: Callable[[str], Bound | None]) -> Meaning | None:
+def _parse_interval(label: str, read: Callable[[str], Bound | None]) -> Meaning | None:
     if not (label.startswith("[") and label[-1:] in ("]", ")") and label.count(", ") == 1):
         return None
     low, high = map(read, label[1:-1].split(", "))
@@ -233,7 +233,7 @@ def time_of(text: str) -> str | None:
 
 def time_label(label: str) -> Meaning | None:
     """Read a date, time or duration, or ``[a, b]``; None if it is something else."""
-    return value(label) if time_of(label) else _framed(label, time_of)
+    return value(label) if time_of(label) else _parse_interval(label, time_of)
 
 
 def calendar_label(label: str) -> Meaning | None:

@@ -21,7 +21,7 @@ def contents_of(kind: Kind, labels: Sequence[str], limit: int | Sequence[str] | 
     whole = hierarchy = kind.build(pl.Series([], dtype=pl.String))
     if limit is not None:
         try:
-            hierarchy = whole.limited(limit)
+            hierarchy = whole.with_limit(limit)
         except HierarchyError:  # a level that exists only because the data has missing values
             hierarchy = whole
     low, high, known = hierarchy.read(pl.Series(labels, dtype=pl.String))

@@ -18,7 +18,7 @@ from shoal.coding.hierarchy.distinct_values import (
     text_of,
     without_zeros,
 )
-from shoal.coding.hierarchy.label_parser import locate, named, read_names
+from shoal.coding.hierarchy.label_parser import build_name_table, locate, read_names
 from shoal.coding.hierarchy.labels import INTERVAL, Naming, style_of
 from shoal.coding.hierarchy.labels import ROOT as ROOT
 from shoal.errors import HierarchyError, did_you_mean
@@ -185,8 +185,8 @@ class Hierarchy(Brief):
         found: BoolVector = ~alike | (self.high[0] > self.low[0])
         return found
 
-    def told_apart(self, codes: IntVector) -> IntVector:
-        """Return the code that stands for each code: the first of its node at level 0; -1 stays."""
+    def merge_hidden(self, codes: IntVector) -> IntVector:
+        """Replace each code by the first code of its node at level 0, so that hidden values share a code; -1 stays."""
         if self.hiding is None:
             return codes
         return np.where(codes < 0, -1, self.low[0][np.maximum(codes, 0)]).astype(np.int32)
@@ -238,7 +238,7 @@ class Hierarchy(Brief):
 
     # --- limits -------------------------------------------------------------------------------------------
 
-    def limited(self, limit: int | Sequence[str]) -> Hierarchy:
+    def with_limit(self, limit: int | Sequence[str]) -> Hierarchy:
         """Return this hierarchy without what is above `limit`: a level, or the names of the highest allowed nodes.
 
         A value may be generalized up to the first named node on its way to the root; values under none of
@@ -264,7 +264,7 @@ class Hierarchy(Brief):
                 "a column with free ranges has no nodes that could be a limit: "
                 "give it widths, cuts or dates first, or limit it to level 0"
             )
-        return self._capped(top)
+        return self._cap_codes(top)
 
     def find(self, name: str) -> tuple[int, int, int]:
         """Return low, high and level of the highest node of this name."""
@@ -279,8 +279,8 @@ class Hierarchy(Brief):
         ]
         raise HierarchyError(f"no node is called '{name}' ({did_you_mean(name, dict.fromkeys(names))})")
 
-    def _capped(self, top: IntVector) -> Hierarchy:
-        """Generalize each code at most to its own highest level. O(levels x codes log codes)."""
+    def _cap_codes(self, top: IntVector) -> Hierarchy:
+        """Return the hierarchy with a highest level per code. O(levels x codes log codes)."""
         codes = np.arange(self.size)
         owns = [np.minimum(index, top) for index in range(len(self.levels))]
         keys = [own.astype(np.int64) * self.size + self.low[own, codes] for own in owns]
@@ -347,13 +347,15 @@ class Hierarchy(Brief):
         seen = np.ones(self.size, np.bool_) if seen is None else seen
         single = names.eq_missing(self.own_names.gather(low))
         names = names.zip_with(~single, values.gather(low))
-        return names if self.naming is None else self.naming.renamed(self, names, low, high, seen)
+        return names if self.naming is None else self.naming.rename_nodes(self, names, low, high, seen)
 
-    def shown(self, low: IntVector, high: IntVector, seen: BoolVector | None) -> tuple[IntVector, IntVector]:
-        """Return the codes that the names of ranges stand for, if they are made of the values that are `seen`."""
+    def narrow_to_seen(
+        self, low: IntVector, high: IntVector, seen: BoolVector | None
+    ) -> tuple[IntVector, IntVector]:
+        """Return the first and last code that the labels of ranges cover, if labels depend on the values `seen`."""
         if seen is None or self.naming is None:
             return low, high
-        return self.naming.shown(self, low, high, seen)
+        return self.naming.narrow_to_seen(self, low, high, seen)
 
     def _names(self, low: IntVector, high: IntVector, level: int | None) -> pl.Series:
         if level is not None:
@@ -384,10 +386,10 @@ class Hierarchy(Brief):
         return read_names(self, names)
 
     @cached_property
-    def named(self) -> pl.DataFrame:
+    def name_table(self) -> pl.DataFrame:
         """Every name once, with the smallest range that covers all nodes of that name."""
-        return named(self)
+        return build_name_table(self)
 
     def locate(self, values: pl.Series) -> IntVector:
         """Return the code of each value of the data, -1 if it is not a leaf. O(values + leaves)."""
-        return self.told_apart(locate(self.leaves, values))
+        return self.merge_hidden(locate(self.leaves, values))

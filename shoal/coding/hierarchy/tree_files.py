@@ -14,7 +14,7 @@ from shoal.coding.hierarchy.tree import ROOT, Hierarchy
 from shoal.coding.hierarchy.tree_rows import from_rows
 from shoal.errors import HierarchyError, did_you_mean
 from shoal.support.machine.files import read_bytes
-from shoal.support.wording import counted
+from shoal.support.wording import format_count
 
 DELIMITERS = (";", "\t", ",", "|")
 
@@ -65,7 +65,7 @@ def read_rows(values: pl.Series, text: str, source: str) -> tuple[list[list[str]
         shown = ", ".join(f"line {line} has {width}" for line, width in odd[:5])
         more = f" and {len(odd) - 5:,} more lines differ" if len(odd) > 5 else ""
         raise HierarchyError(
-            f"{source} is unbalanced: most lines have {counted(usual, 'field')}, but {shown}{more}: "
+            f"{source} is unbalanced: most lines have {format_count(usual, 'field')}, but {shown}{more}: "
             "repeat a name if a branch has fewer levels"
         )
     _no_header(rows, lines, values, source)
@@ -118,7 +118,7 @@ def _likely_delimiter(text: str) -> str:
 def to_csv(hierarchy: Hierarchy) -> str:
     """Write a hierarchy as CSV, one line per value, so that `from_csv` reads the same tree. O(levels x leaves)."""
     rows = level_names(hierarchy)
-    line = pl.concat_str(*map(_quoted, rows.columns), separator=";")
+    line = pl.concat_str(*map(_quote_column, rows.columns), separator=";")
     # Readers skip an empty line, so a single null is written as an empty text.
     lines = rows.select(line.replace("", '""')).to_series()
     return "".join(f"{text}\n" for text in lines)
@@ -139,7 +139,7 @@ def level_names(hierarchy: Hierarchy) -> pl.DataFrame:
     return rows
 
 
-def _quoted(column: str) -> pl.Expr:
+def _quote_column(column: str) -> pl.Expr:
     field, quote = pl.col(column), pl.lit('"')
     needed = field.str.contains(r'[;\t,|"\n\r]') | (field != field.str.strip_chars()) | (field == "")
     quoted = pl.concat_str(quote, field.str.replace_all('"', '""', literal=True), quote)

@@ -23,7 +23,7 @@ from shoal.coding.hierarchy.labels import Unmissed
 from shoal.coding.hierarchy.tree import ROOT, Hierarchy, Level
 from shoal.errors import HierarchyError
 from shoal.support.arrays import IntVector
-from shoal.support.wording import cut, some_values
+from shoal.support.wording import shorten, some_values
 
 
 def from_rows(
@@ -135,12 +135,12 @@ def _all_there(leaves: pl.Series, data: pl.Series, frame: pl.DataFrame, source: 
     names = text_of(leaves).drop_nulls()
     alike = dict(zip(names.str.strip_chars().str.to_lowercase(), names, strict=True))
     close = [
-        cut(f"{value!r} is there as {alike[value.strip().lower()]!r}", 200)
+        shorten(f"{value!r} is there as {alike[value.strip().lower()]!r}", 200)
         for value in missing.head(1000)
         if value.strip().lower() in alike
     ]
     hint = f"; {' and '.join(close[:3])}" if close else ""
-    example = ";".join([cut(str(missing[0]), 60), *([".."] if frame.width > 2 else []), ROOT])
+    example = ";".join([shorten(str(missing[0]), 60), *([".."] if frame.width > 2 else []), ROOT])
     count = "1 value of the data is" if len(missing) == 1 else f"{len(missing):,} values of the data are"
     advice = f"Add a line for each, such as {example!r}" if in_lines else "Put each of them under a node"
     raise HierarchyError(f"{source}: {count} missing: {some_values(missing.to_list())}{hint}. {advice}")
@@ -204,13 +204,13 @@ def _in_order(frame: pl.DataFrame, leaves: pl.Series) -> Hierarchy:
     if lined:
         rank = np.empty(len(leaves), np.int64)
         rank[leaves.arg_sort(nulls_last=True).to_numpy()] = np.arange(len(leaves))
-        ranked = _ranked(frame, rank, regular)
+        ranked = _rank_nodes(frame, rank, regular)
         order = np.lexsort([column.to_numpy() for column in ranked])
         lined = bool(np.array_equal(rank[order][:regular], np.arange(regular)))
     if not lined:
         rank = np.empty(len(leaves), np.int64)
         rank[np.argsort(apart + leaves.is_null().to_numpy(), kind="stable")] = np.arange(len(leaves))
-        ranked = _ranked(frame, rank, regular)
+        ranked = _rank_nodes(frame, rank, regular)
         order = np.lexsort([column.to_numpy() for column in ranked])
     levels = []
     for name, column in zip(frame.columns, ranked, strict=True):
@@ -227,7 +227,7 @@ def _in_order(frame: pl.DataFrame, leaves: pl.Series) -> Hierarchy:
     )
 
 
-def _ranked(
+def _rank_nodes(
     frame: pl.DataFrame, rank: np.ndarray[tuple[int], np.dtype[np.int64]], regular: int
 ) -> list[pl.Series]:
     """Rank the node of each row at each level by its first leaf, but nodes with NaN or null last."""

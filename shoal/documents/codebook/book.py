@@ -16,7 +16,7 @@ import polars as pl
 from shoal import __version__
 from shoal.coding.column_plan import ColumnPlan
 from shoal.coding.hierarchy.distinct_values import text_of
-from shoal.coding.hierarchy.kinds import Kind, TableKind, parsed
+from shoal.coding.hierarchy.kinds import Kind, TableKind, parse_hierarchy
 from shoal.coding.hierarchy.meanings import MISSING, Bound, Meaning, number_label, value
 from shoal.coding.roles import QUASI, SENSITIVE
 from shoal.io.type_inference import guess_numbers_and_dates
@@ -26,7 +26,7 @@ from shoal.release.bounds import bounds_among, label_texts, meanings_of
 from shoal.release.perturbing import Perturbation
 from shoal.release.record import PUBLISHED_AS
 from shoal.release.render import bucket_name
-from shoal.release.two_tables import COUNT, unused_name
+from shoal.release.two_tables import COUNT, choose_name
 from shoal.support.brief import Brief
 
 LISTED = 100
@@ -158,7 +158,7 @@ def codebook_of(
     bucket = bucket_name(policy.columns)
     if second is None:
         return Codebook(len(rows), _columns(rows, policy, known, bucket, "", most))
-    count = unused_name(COUNT, (bucket, *policy.names(SENSITIVE)))
+    count = choose_name(COUNT, (bucket, *policy.names(SENSITIVE)))
     return Codebook(
         len(rows),
         _columns(rows, policy, known, bucket, "", most),
@@ -186,7 +186,7 @@ def _columns(
         for side, one in enumerate(bounds_among(rows.columns, name, policy.columns))
         if one is not None
     }
-    method, ways = policy.method.name, policy.perturbed
+    method, ways = policy.method.name, policy.perturbations
     single = METHODS[method].false_cells.single_values if method in METHODS else "as it is"
     for name in rows.columns:
         if name in ends:
@@ -198,11 +198,11 @@ def _columns(
             out.append(_numbers(rows[name], "bucket" if name == bucket else "count", words))
         else:
             described = _column(rows[name], known[name], most, single)
-            out.append(_perturbed(described, ways[name]) if name in ways else described)
+            out.append(_describe_perturbed(described, ways[name]) if name in ways else described)
     return tuple(out)
 
 
-def _perturbed(column: Column, way: Perturbation) -> Column:
+def _describe_perturbed(column: Column, way: Perturbation) -> Column:
     """Say how the values of a column were changed, and what an analyst needs in order to correct for it."""
     words = f"perturbed: {way.title}. For analysts: {way.for_analysts}"
     counts = [label.rows for label in column.labels if label.text is not None]
@@ -238,10 +238,10 @@ def _column(column: pl.Series, plan: ColumnPlan, most: int | None, single: str) 
     )
     if not plan.role.generalized:
         if "publish" in plan.role.settings:
-            return _naming(column, plan, own, len(present), missing)
+            return _describe_names(column, plan, own, len(present), missing)
         words = PUBLISHED_AS[plan.role] if not plan.role.removed else "as it is"
         return _as_it_is(column, plan.role, words, own, shown, often, missing)
-    kind = parsed(plan.hierarchy)
+    kind = parse_hierarchy(plan.hierarchy)
     if most is not None and len(present) > most:
         return Column(column.name, own, own, plan.role, f"generalized: {_way(kind)}", len(present), missing)
     meanings = meanings_of(kind, present, plan.limit)
@@ -264,7 +264,7 @@ def _column(column: pl.Series, plan: ColumnPlan, most: int | None, single: str) 
     )
 
 
-def _naming(column: pl.Series, plan: ColumnPlan, own: str, distinct: int, missing: int) -> Column:
+def _describe_names(column: pl.Series, plan: ColumnPlan, own: str, distinct: int, missing: int) -> Column:
     """Describe a column that names people, or holds pseudonyms: none of its cells is listed."""
     words = "as it is"
     if plan.publish is not None:

@@ -80,7 +80,7 @@ def _description(book: Codebook) -> str:
 
 
 def _resource(path: str, columns: Sequence[Column], likely: str | None) -> dict[str, Any]:
-    ending = _ending(path)
+    ending = _extension_of(path)
     chosen = file_format_of(Path(path))
     dialect = {}
     if isinstance(chosen, Csv):
@@ -98,8 +98,8 @@ def _resource(path: str, columns: Sequence[Column], likely: str | None) -> dict[
     }
 
 
-def _ending(path: str) -> str:
-    """Return the ending that tells the format; that of a packed file is before ``.gz``."""
+def _extension_of(path: str) -> str:
+    """Return the file extension that names the format, without ``.gz``."""
     return PurePosixPath(path.lower().removesuffix(".gz")).suffix
 
 
@@ -129,7 +129,7 @@ def _sentence(column: Column) -> str:
 
 
 def _distribution(path: str, columns: Sequence[Column]) -> dict[str, Any]:
-    ending = _ending(path)
+    ending = _extension_of(path)
     return {
         "@type": "dcat:Distribution",
         "dct:title": path,

@@ -11,7 +11,7 @@ import numpy as np
 
 from shoal import io
 from shoal.coding import CodedTable
-from shoal.coding.hierarchy.kinds import parsed
+from shoal.coding.hierarchy.kinds import parse_hierarchy
 from shoal.coding.roles import SENSITIVE
 from shoal.documents.codebook.book import Codebook, codebook_of
 from shoal.documents.codebook.codebook_files import check_codebook_paths, codebook_text
@@ -21,7 +21,7 @@ from shoal.policy import Policy
 from shoal.release.results import Result
 from shoal.release.two_tables import second_beside
 from shoal.support.arrays import IntVector
-from shoal.support.wording import counted
+from shoal.support.wording import format_count
 
 
 def codebook(
@@ -55,21 +55,21 @@ def codebook(
     return replace(book, delimiter=frame.options.delimiter or delimiter)
 
 
-def listed_only(table: CodedTable, owner: IntVector, policy: Policy) -> list[str]:
-    """Return what the owner of the data should know before a codebook is published: which trees list values that only
-    suppressed rows have. Private. O(rows).
+def find_listed_only(table: CodedTable, owner: IntVector, policy: Policy) -> list[str]:
+    """Return warnings about hierarchies that list values which only suppressed rows have: a codebook would publish
+    them. Private. O(rows).
     """
     suppressed = np.ones(table.rows, np.bool_)
     suppressed[owner] = False
     notes = []
     for j, attribute in enumerate(table.attributes):
-        if not suppressed.any() or not parsed(policy.columns[attribute.name].hierarchy).knows_domain:
+        if not suppressed.any() or not parse_hierarchy(policy.columns[attribute.name].hierarchy).knows_domain:
             continue
         shown = np.bincount(table.quasi.narrow[j][owner], minlength=attribute.hierarchy.size)
         hidden = int(((table.value_counts[j] > 0) & (shown == 0)).sum())
         if hidden:
             notes.append(
-                f"the codebook may list {counted(hidden, 'value')} of the tree of '{attribute.name}' that only "
+                f"the codebook may list {format_count(hidden, 'value')} of the tree of '{attribute.name}' that only "
                 "suppressed rows have. If you copied the tree from the data, take them from a public list instead"
             )
     return notes

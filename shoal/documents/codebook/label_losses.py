@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import polars as pl
 
-from shoal.coding.hierarchy.kinds import parsed
+from shoal.coding.hierarchy.kinds import parse_hierarchy
 from shoal.coding.hierarchy.meanings import MISSING, Bound, Meaning
 from shoal.policy import Policy
 from shoal.release.bounds import meanings_of
@@ -36,7 +36,7 @@ def losses_shown(shown: Callable[[str], Shown | None], policy: Policy) -> dict[s
         if own is None or not 0 < len(own[0]) <= MOST_LABELS:
             continue
         rows = dict(zip(own[0].to_list(), own[1].tolist(), strict=True))
-        kind = parsed(plan.hierarchy)
+        kind = parse_hierarchy(plan.hierarchy)
         texts = sorted(text for text in rows if text is not None)
         meanings = meanings_of(kind, texts, plan.limit)
         listed = attribute_of(plan).hierarchy.size if kind.knows_domain else 0

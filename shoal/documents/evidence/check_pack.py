@@ -73,7 +73,7 @@ def check_evidence(
     and records, for the same reason. What needs a missing file could not be checked: `holds` is None. `signers` lists
     whose signatures count, as ``allowed_signers`` of OpenSSH does.
     """
-    with _opened(Path(pack)) as (folder, problems):
+    with _open_pack(Path(pack)) as (folder, problems):
         who, known, notes = "", False, []
         holds: bool | None = None
         audited = False
@@ -91,7 +91,7 @@ def check_evidence(
         if not problems:
             progress("audit", 0.3)
             try:
-                holds, audited = _audited(folder, manifest, original, population, earlier, progress), True
+                holds, audited = _audit_pack(folder, manifest, original, population, earlier, progress), True
             except _ChangedError as error:
                 problems = [str(error)]
             except ShoalError as error:
@@ -116,7 +116,7 @@ def _differences(folder: Path, manifest: dict[str, Any]) -> list[str]:
         raise DataError(f"{folder} cannot be read: {error.strerror}") from None
 
 
-def _audited(
+def _audit_pack(
     folder: Path,
     manifest: dict[str, Any],
     original: Any,
@@ -127,7 +127,7 @@ def _audited(
     from shoal.pipeline.audit import audit
     from shoal.policy import Policy
 
-    def told(key: str) -> Path | None:
+    def find_file(key: str) -> Path | None:
         return folder / manifest[key] if manifest.get(key) else None
 
     policy = Policy.read(
@@ -142,8 +142,8 @@ def _audited(
         folder / manifest["release"],
         policy,
         original=original,
-        second=told("second"),
-        record=told("record"),
+        second=find_file("second"),
+        record=find_file("record"),
         suppressed_as=manifest.get("suppressed_as"),
         progress=progress,
     )
@@ -160,7 +160,7 @@ def _settings(
     """Return settings that find the population and the earlier releases of a policy where the user has them, and that
     start no Spark. A pack does not contain them, because they are about people: raises DataError with what to give.
     """
-    tables = toml.parsed(read_text(policy), policy.name)
+    tables = toml.parse_toml(read_text(policy), policy.name)
     listed = [one for one in places_in(tables) if one[0].startswith(("population.file", "privacy.earlier"))]
     names = [str(part[key]) for _, part, key in listed]
     settings = {"engine.name": "local"}
@@ -174,7 +174,7 @@ def _settings(
             how = either(command="--earlier FOLDER", python="earlier=FOLDER")
         if given is None:
             raise DataError(f"the policy names {what}, {how}")
-        part[key] = _located(given)
+        part[key] = _resolve_source(given)
         known = manifest.get("outside", {}).get(name)
         if known is not None and Path(part[key]).is_file() and digest(Path(part[key])) != known:
             raise _ChangedError(f"{part[key]} is not the file of this pack: its digest is another one")
@@ -183,7 +183,7 @@ def _settings(
     return [f"{path}={value}" for path, value in settings.items()]
 
 
-def _located(given: Any) -> str:
+def _resolve_source(given: Any) -> str:
     """Return the path or the address of a table as a policy elsewhere needs it."""
     found = given if isinstance(given, DatabaseTable) else in_database(str(given))
     return str(found.beside(Path.cwd()).source if isinstance(found, DatabaseTable) else Path(found).resolve())
@@ -211,9 +211,10 @@ def _other_original(manifest: dict[str, Any], original: Any) -> list[str]:
 
 
 @contextmanager
-def _opened(pack: Path) -> Iterator[tuple[Path, list[str]]]:
-    """Yield the folder of a pack, and in words what cannot be in one. A zip without such is unpacked into a folder of
-    this user, which is removed afterwards."""
+def _open_pack(pack: Path) -> Iterator[tuple[Path, list[str]]]:
+    """Yield the folder of a pack, and the entries that no valid pack contains. A zip without such entries is unpacked
+    into a temporary folder, which is removed afterwards.
+    """
     if not pack.exists():
         raise DataError(f"{pack} does not exist; give the folder or the zip of an evidence pack")
     if pack.is_dir():

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from shoal.documents.evidence.pack_contents import names_problems, shown
+from shoal.documents.evidence.pack_contents import names_problems, printable_name
 from shoal.errors import DataError
 from shoal.release.record import NOT_FOR_PUBLICATION
 from shoal.support.wording import either, first_line
@@ -102,7 +102,7 @@ def _problem(found: Any) -> str:
     for name, facts in files.items():
         size = facts.get("bytes") if isinstance(facts, dict) else None
         if type(size) is not int or size < 0 or not _DIGEST.fullmatch(str(facts.get("sha256"))):
-            return f"{shown(name)} has no digest or no size"
+            return f"{printable_name(name)} has no digest or no size"
     for key in ("release", "policy", "second", "record"):
         named = found.get(key)
         if not (isinstance(named, str) and named in files) and (named or key in ("release", "policy")):
@@ -133,7 +133,7 @@ def differences(folder: Path, manifest: Mapping[str, Any]) -> list[str]:
             found.append(f"{name} is missing")
         elif path.stat().st_size != facts["bytes"] or digest(path) != facts["sha256"]:
             found.append(f"{name} was changed: its digest is another one")
-    found += [f"{shown(name)} does not belong to the pack" for name in foreign(folder, manifest)]
+    found += [f"{printable_name(name)} does not belong to the pack" for name in foreign(folder, manifest)]
     return found
 
 

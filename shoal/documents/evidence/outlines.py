@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from shoal.documents.evidence.manifest import publication_notes
-from shoal.documents.report.report import Report
+from shoal.documents.report.build_report import Report
 from shoal.documents.report.report_parts import Cards, SignOff
 from shoal.release.verdict import in_words
-from shoal.support.wording import counted, number
 from shoal.support.wording import escape_markdown as _cell
+from shoal.support.wording import format_count, number
 
 BLANK = "________________________________"
 THRESHOLD = 0.09
@@ -49,7 +49,7 @@ def anonymization_report(made: Report, record: Mapping[str, Any] | None, sign_of
         "",
         "## 4. Threshold",
         "",
-        *_required(made),
+        *_tabulate_requirements(made),
         f"{JUDGE} why is this threshold right for this release? {BLANK}",
         "",
         "## 5. Risk of re-identification",
@@ -103,12 +103,12 @@ def expert_determination(made: Report, record: Mapping[str, Any] | None, sign_of
         f"| replicability | which columns stay the same for a person over time? | quasi-identifiers: {_names(made)} | "
         f"{BLANK} |",
         f"| availability | which of them are in sources that others have? | not known | {BLANK} |",
-        f"| distinguishability | how far do the columns single people out? | {_distinguished(made)} | {BLANK} |",
+        f"| distinguishability | how far do the columns single people out? | {_summarize_risk(made)} | {BLANK} |",
         "",
         "## 4. Methods",
         "",
         *_method(made, record),
-        *_required(made),
+        *_tabulate_requirements(made),
         "",
         "## 5. Results",
         "",
@@ -134,7 +134,7 @@ def _head(made: Report, sign_off: SignOff) -> list[str]:
         f"Owner of the data: {_cell(sign_off.owner) or BLANK}  ",
         f"Purpose: {_cell(sign_off.purpose) or BLANK}  ",
         f"Recipient: {_cell(sign_off.recipient) or BLANK}  ",
-        f"Release: {_cell(made.subject.name)}, {counted(made.subject.published.rows, 'row')}",
+        f"Release: {_cell(made.subject.name)}, {format_count(made.subject.published.rows, 'row')}",
         "",
     ]
 
@@ -151,7 +151,7 @@ def _names(made: Report) -> str:
     return _cell(", ".join(attribute.name for attribute in made.subject.table.attributes)) or "no column"
 
 
-def _distinguished(made: Report) -> str:
+def _summarize_risk(made: Report) -> str:
     return f"largest chance to find a person's row: {_share(made.risk_before)} before, {_share(made.risk_after)} after"
 
 
@@ -161,7 +161,7 @@ def _attacks(made: Report) -> list[str]:
         "| --- | --- | --- | --- | --- |",
     ]
     lines += [
-        f"| {_cell(one.title)} | {_cell(one.knows)} | {_cell(one.outcome)} | {one.found} | {one.guess} |"
+        f"| {_cell(one.title)} | {_cell(one.knows)} | {_cell(one.outcome)} | {one.success_text} | {one.guess} |"
         for one in made.tried
     ]
     if not made.tried:
@@ -173,20 +173,20 @@ def _losses(made: Report) -> list[str]:
     lines = ["| column | information lost |", "| --- | --- |"]
     lines += [f"| {_cell(name)} | {loss:.1%} |" for name, loss in made.subject.losses.items()]
     left = made.subject.published.suppressed
-    return [*lines, "", f"{counted(left, 'row was', 'rows were')} suppressed.", ""]
+    return [*lines, "", f"{format_count(left, 'row was', 'rows were')} suppressed.", ""]
 
 
-def _required(made: Report) -> list[str]:
+def _tabulate_requirements(made: Report) -> list[str]:
     lines = ["| requirement | required | reached | holds | meaning |", "| --- | --- | --- | --- | --- |"]
-    for verdict, meaning in made.subject.judged:
+    for verdict, meaning in made.subject.verdicts_with_meanings:
         lines.append(
             f"| {_cell(verdict.model)} | {number(verdict.required)} | {number(verdict.reached)} | "
-            f"{_held(verdict.holds)} | {_cell(meaning)} |"
+            f"{_format_holds(verdict.holds)} | {_cell(meaning)} |"
         )
     return [*lines, ""]
 
 
-def _held(holds: bool | None) -> str:
+def _format_holds(holds: bool | None) -> str:
     return "**not checked**" if holds is None else "yes" if holds else "**no**"
 
 
@@ -236,7 +236,7 @@ def _method(made: Report, record: Mapping[str, Any] | None) -> list[str]:
     versions = ", ".join(f"{name} {version}" for name, version in record.get("versions", {}).items())
     return [
         f"Made on {_cell(record.get('made', 'a day that the record does not say'))} by the method "
-        f"`{_cell(record['method'])}`, from a table of {counted(record['input']['rows'], 'row')}. "
+        f"`{_cell(record['method'])}`, from a table of {format_count(record['input']['rows'], 'row')}. "
         f"Versions: {versions}. The policy in this pack says all settings.",
         "",
     ]

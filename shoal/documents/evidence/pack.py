@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from shoal import io
-from shoal.coding.hierarchy.kinds import parsed
+from shoal.coding.hierarchy.kinds import parse_hierarchy
 from shoal.coding.hierarchy.kinds.file import File
 from shoal.coding.roles import SENSITIVE
 from shoal.documents.card import card_of
@@ -33,8 +33,8 @@ from shoal.documents.evidence.manifest import (
 )
 from shoal.documents.evidence.outlines import anonymization_report, attack_list, expert_determination
 from shoal.documents.evidence.pack_contents import folder_problems, plain_name, same_name
-from shoal.documents.evidence.signatures import check_signing, signed
-from shoal.documents.report.report import Report, Study, study_release
+from shoal.documents.evidence.signatures import check_signing, sign_content
+from shoal.documents.report.build_report import Report, Study, study_release
 from shoal.documents.report.report_parts import SignOff
 from shoal.errors import DataError, OutputError, PolicyError
 from shoal.io.formats import scheme_of
@@ -115,7 +115,7 @@ def evidence(
     private = study.report("private", lambda stage, share: progress(stage, 0.9 * share))
     notes, texts = publication_notes(told), {}
     open_ = _public_edition(study, notes)
-    may = bool(private.holds) and not private.subject.seeded and open_ is not None
+    may = bool(private.holds) and not private.subject.is_seeded and open_ is not None
     public = PUBLIC if may else PRIVATE
     if open_ is not None:
         texts[f"{public}/report.html"] = open_.html
@@ -159,7 +159,8 @@ def evidence(
         "withstands": private.withstands,
         "for_publication": may,
         "requirements": [
-            {"model": verdict.model, "holds": verdict.holds} for verdict, _ in private.subject.judged
+            {"model": verdict.model, "holds": verdict.holds}
+            for verdict, _ in private.subject.verdicts_with_meanings
         ],
         "notes": notes,
         "files": {
@@ -170,7 +171,7 @@ def evidence(
     listed = manifest_text(manifest).encode()
     contents[MANIFEST] = listed
     if sign is not None:
-        contents[SIGNATURE] = signed(listed, Path(sign))
+        contents[SIGNATURE] = sign_content(listed, Path(sign))
     contents[SEAL] = seal_text(listed, contents.get(SIGNATURE)).encode()
     progress("write", 0.95)
     _write(folder, archive, contents, copies, force=force)
@@ -256,7 +257,7 @@ def _card(made: Report, record: Mapping[str, Any], original: Any) -> Mapping[str
     case = made.subject
     return card_of(
         case,
-        case.policy if case.made_by is None else case.made_by,
+        case.policy if case.policy_of_run is None else case.policy_of_run,
         io.read(original, case.policy.read_options()).columns,
         record,
         seed=record["seed"],
@@ -277,7 +278,7 @@ class _Movable:
 
 def _movable(policy: Policy, taken: Iterable[str]) -> _Movable:
     """Make a policy that can be used elsewhere; files next to it have other names than those that are taken."""
-    tables = toml.parsed(policy.to_toml(), "policy")
+    tables = toml.parse_toml(policy.to_toml(), "policy")
     for key in ("master", "settings"):  # of the cluster here
         tables.get("engine", {}).pop(key, None)
     inside: dict[Path, str] = {}
@@ -287,7 +288,7 @@ def _movable(policy: Policy, taken: Iterable[str]) -> _Movable:
         if key in ("source", "file"):
             place = part[key] = for_file(place)
         if key == "hierarchy":
-            kind = parsed(place)
+            kind = parse_hierarchy(place)
             if isinstance(kind, File):
                 part[key] = _name_in(inside, policy.base / kind.path, taken)
         elif key == "workload":
@@ -328,7 +329,7 @@ def _write(
                 box.write_bytes(folder / name, content, private=not name.startswith(f"{PUBLIC}/"))
             for name, path in copies.items():
                 box.copy(path, folder / name, private=not name.startswith(f"{PUBLIC}/"))
-            box.write_bytes(archive, _zipped(contents, copies))
+            box.write_bytes(archive, _zip_contents(contents, copies))
     except BaseException:
         _remove_empty(*subfolders, *([folder] if made_here else []))
         raise
@@ -343,7 +344,7 @@ def _remove_empty(*folders: Path) -> None:
             folder.rmdir()
 
 
-def _zipped(contents: Mapping[str, bytes], copies: Mapping[str, Path]) -> bytes:
+def _zip_contents(contents: Mapping[str, bytes], copies: Mapping[str, Path]) -> bytes:
     buffer = BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in contents.items():

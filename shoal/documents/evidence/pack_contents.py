@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from shoal.errors import DataError
-from shoal.support.wording import counted
+from shoal.support.wording import format_count
 
 MOST_FILES = 10_000
 SMALL = 256 << 20
@@ -57,10 +57,10 @@ def names_problems(names: Iterable[str]) -> list[str]:
     for name in names:
         reason = name_problem(name)
         if reason:
-            problems.append(f"{shown(name)} {reason}")
+            problems.append(f"{printable_name(name)} {reason}")
         same = same_name(name)
         if same in seen:
-            problems.append(f"{shown(seen[same])} and {shown(name)} have the same name")
+            problems.append(f"{printable_name(seen[same])} and {printable_name(name)} have the same name")
         seen.setdefault(same, name)
     return problems
 
@@ -75,8 +75,8 @@ def plain_name(name: str) -> str:
     return re.sub(r"[^\w.-]|\.$", "_", name) if name_problem(f"_/{name}") else name
 
 
-def shown(name: str) -> str:
-    """Return a name for a message: short, without characters that change the terminal."""
+def printable_name(name: str) -> str:
+    """Return a file name that is safe to print: short, without control characters."""
     return name if name.isprintable() and len(name) <= 200 else ascii(name[:200])
 
 
@@ -93,7 +93,7 @@ def folder_problems(folder: Path) -> list[str]:
                 if entry.is_dir(follow_symlinks=False):
                     todo.append((entry.path, f"{name}/"))
                 elif not entry.is_file(follow_symlinks=False):
-                    problems.append(f"{shown(name)} is a link or another special file")
+                    problems.append(f"{printable_name(name)} is a link or another special file")
                 names.append(name)
     except OSError as error:
         raise DataError(f"{folder} cannot be read: {error.strerror}") from None
@@ -120,9 +120,11 @@ def unpack(pack: Path, folder: Path) -> list[str]:
                 entry.header_offset = at
                 header = entry.FileHeader(entry.file_size * 1.05 > zipfile.ZIP64_LIMIT)  # as Python decides
                 if file.read(len(header)) != header:
-                    return [f"{_OTHER_FORM}, at {shown(entry.filename)} (byte {at:,}): {_BY_HAND}"]
+                    return [f"{_OTHER_FORM}, at {printable_name(entry.filename)} (byte {at:,}): {_BY_HAND}"]
                 if not _unpack_one(file, entry, folder / entry.filename):
-                    return [f"{shown(entry.filename)} was changed: its content is not what the zip says"]
+                    return [
+                        f"{printable_name(entry.filename)} was changed: its content is not what the zip says"
+                    ]
                 at += len(header) + entry.compress_size
             ends = [_directory(again, at, system) for system in _SYSTEMS]
             if file.read(max(map(len, ends)) + 1) not in ends:
@@ -161,11 +163,11 @@ def _unpack_one(file: BinaryIO, entry: zipfile.ZipInfo, target: Path) -> bool:
 def _zip_problems(entries: Sequence[zipfile.ZipInfo], size: int) -> list[str]:
     """Return, in words, what the list of files in a zip has that no pack has."""
     if len(entries) > MOST_FILES:
-        return [f"it contains {counted(len(entries), 'file')}, more than {MOST_FILES:,}"]
+        return [f"it contains {format_count(len(entries), 'file')}, more than {MOST_FILES:,}"]
     problems = names_problems(entry.filename for entry in entries)
     for entry in entries:
         if stat.S_IFMT(entry.external_attr >> 16) not in (0, stat.S_IFREG):
-            problems.append(f"{shown(entry.filename)} is a link or another special file")
+            problems.append(f"{printable_name(entry.filename)} is a link or another special file")
     total = sum(entry.file_size for entry in entries)
     if total > max(SMALL, RATIO * size):
         problems.append(

@@ -29,8 +29,8 @@ def check_signing(key: Path) -> None:
         )
 
 
-def signed(content: bytes, key: Path) -> bytes:
-    """Sign with a private key of OpenSSH; it asks for a passphrase on the terminal, if the key has one."""
+def sign_content(content: bytes, key: Path) -> bytes:
+    """Sign content with an OpenSSH private key. OpenSSH asks for the passphrase on the terminal, if the key has one."""
     with tempfile.TemporaryDirectory(prefix="shoal-sign-") as folder:
         path = Path(folder) / "content"
         path.write_bytes(content)

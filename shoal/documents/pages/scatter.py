@@ -131,7 +131,7 @@ def scatter(
         mark = _shape(point.group, spot)
         parts.append(element("g", element("title", escape(printable(point.name))), mark))
     for place, box in names.items():
-        parts += _named(shown[place], points[place].must, at[place], box)
+        parts += _draw_name(shown[place], points[place].must, at[place], box)
     rows = -(-len(listed) // 2)
     for number, name in enumerate(listed):
         left, line = LEFT + (WIDTH - LEFT) / 2 * (number // rows), HEIGHT + 20 + 18 * (number % rows)
@@ -193,7 +193,7 @@ def _meet(one: Box, other: Box) -> bool:
     return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
 
 
-def _named(name: str, bold: bool, spot: tuple[float, float], box: Box) -> list[str]:
+def _draw_name(name: str, bold: bool, spot: tuple[float, float], box: Box) -> list[str]:
     near = (min(max(spot[0], box[0]), box[2]), min(max(spot[1], box[1]), box[3]))
     looks = {"font_weight": 600, "fill": INK} if bold else {"fill": SOFT}
     parts = []

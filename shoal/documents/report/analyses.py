@@ -14,13 +14,13 @@ import numpy as np
 from shoal.documents.report.report_parts import Part, Section, Table, Words
 from shoal.judging.measures import MEASURES
 from shoal.judging.measures.classification import Classification
-from shoal.judging.measures.evaluate import unmeasured
+from shoal.judging.measures.evaluate import explain_unmeasured
 from shoal.judging.measures.marginals import KMarginal
 from shoal.judging.measures.prediction import PredictionR2
 from shoal.judging.measures.propensity import Pmse, propensity
 from shoal.judging.measures.regression import RegressionOverlap, regressions
 from shoal.judging.measures.workload import WorkloadError, answers
-from shoal.support.wording import counted, number
+from shoal.support.wording import format_count, number
 
 if TYPE_CHECKING:
     from shoal.documents.report.subject import Subject
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 def analyses(subject: Subject) -> Section | None:
     """Say how well the release serves analysts; None if nothing is known of it."""
-    parts = [*_similar(subject), *_workload(subject), *_regression(subject), *_predicted(subject)]
+    parts = [*_similar(subject), *_workload(subject), *_regression(subject), *_list_predictions(subject)]
     return Section("analyses", "What analysts will find", parts) if parts else None
 
 
 def _similar(subject: Subject) -> Iterator[Part]:
-    if KMarginal().unknown(subject) is not None or Pmse().unknown(subject) is not None:
+    if KMarginal().why_unknown(subject) is not None or Pmse().why_unknown(subject) is not None:
         return
     marginals, told = KMarginal().similarity(subject), propensity(subject)
     some = "all" if marginals.marginals == marginals.possible else f"of {marginals.possible:,}, drawn"
@@ -44,13 +44,14 @@ def _similar(subject: Subject) -> Iterator[Part]:
     rows = [
         (
             "k-marginal score", number(marginals.score),
-            f"densities over {counted(marginals.columns, 'column')}: 1000 if equal, 0 if disjoint "
-            f"({counted(marginals.marginals, 'marginal')}, {some})",
+            f"densities over {format_count(marginals.columns, 'column')}: 1000 if equal, 0 if disjoint "
+            f"({format_count(marginals.marginals, 'marginal')}, {some})",
         ),
         ("its lowest marginal", number(marginals.worst_score), ", ".join(marginals.worst)),
         (
             "pMSE", number(told.pmse),
-            f"how well a logistic model with {counted(told.parameters, 'parameter')} tells release and original apart: "
+            f"how well a logistic model with {format_count(told.parameters, 'parameter')} tells release and "
+            "original apart: "
             "0 not at all, 0.25 always",
         ),
         ("pMSE ratio", number(told.ratio), "pMSE over its expectation if the release were drawn from the original"),
@@ -59,13 +60,14 @@ def _similar(subject: Subject) -> Iterator[Part]:
 
 
 def _workload(subject: Subject) -> Iterator[Part]:
-    if WorkloadError().unknown(subject) is not None:
+    if WorkloadError().why_unknown(subject) is not None:
         return
     found = answers(subject)
     errors = np.array([one.error for one in found])
     mean = WorkloadError().value(subject)
     yield Words(
-        f"Relative error of the {counted(len(found), 'query', 'queries')} of the workload: {mean:.1%} on average (by "
+        f"Relative error of the {format_count(len(found), 'query', 'queries')} of the workload: {mean:.1%} on "
+        "average (by "
         f"weight), {np.median(errors):.1%} in the median, and {errors.max():.1%} at most."
     )
     rows = [
@@ -76,12 +78,13 @@ def _workload(subject: Subject) -> Iterator[Part]:
 
 
 def _regression(subject: Subject) -> Iterator[Part]:
-    if RegressionOverlap().unknown(subject) is not None:
+    if RegressionOverlap().why_unknown(subject) is not None:
         return
     found = regressions(subject)
     yield Words(
-        f"The regression {found.formula} ({found.kind}) was fitted to {counted(round(found.rows_before), 'row')} of "
-        f"the original and {counted(round(found.rows_after), 'row')} of the release. On average, the confidence "
+        f"The regression {found.formula} ({found.kind}) was fitted to "
+        f"{format_count(round(found.rows_before), 'row')} of "
+        f"the original and {format_count(round(found.rows_after), 'row')} of the release. On average, the confidence "
         f"intervals (95 %) of its coefficients overlap by {found.overlap:.1%}."
     )
     rows = [
@@ -95,11 +98,11 @@ def _regression(subject: Subject) -> Iterator[Part]:
     yield Table("Coefficients of the regression", head, rows)
 
 
-def _predicted(subject: Subject) -> Iterator[Part]:
+def _list_predictions(subject: Subject) -> Iterator[Part]:
     purpose = subject.table.purpose
     if purpose is None or purpose.predict is None:
         return
-    missing, rows = unmeasured(subject), []
+    missing, rows = explain_unmeasured(subject), []
     if Classification.name not in missing:
         learned = Classification().learn(subject)
         rows.append(("accuracy", f"{learned.original_accuracy:.1%}", f"{learned.accuracy:.1%}"))
@@ -108,10 +111,10 @@ def _predicted(subject: Subject) -> Iterator[Part]:
             ("accuracy of the most frequent value", f"{learned.majority:.1%}", f"{learned.majority:.1%}")
         )
     if PredictionR2.name not in missing:
-        found = PredictionR2().predicted(subject)
+        found = PredictionR2().predict(subject)
         rows.append(("explained variance (R²)", f"{found.original:.1%}", f"{found.released:.1%}"))
     if not rows:
-        yield _recorded(subject, purpose.predict, missing[Classification.name])
+        yield _read_recorded(subject, purpose.predict, missing[Classification.name])
         return
     yield Table(
         f"Learners that predict {purpose.predict}, tested on original rows that they have not seen",
@@ -120,8 +123,8 @@ def _predicted(subject: Subject) -> Iterator[Part]:
     )
 
 
-def _recorded(subject: Subject, target: str, why: str) -> Part:
-    """Return what the run that made the release has measured, else why learners were not tried."""
+def _read_recorded(subject: Subject, target: str, why: str) -> Part:
+    """Return the measures that the record of the run contains, or the reason why no models were trained."""
     record = subject.origin.record
     told = {} if record is None else record.get("measures", {})
     rows = [

@@ -38,7 +38,7 @@ class TriedAttack:
         return f"{self.exposure.at_risk:,} of {people:,} {whom} are exposed more than the policy allows"
 
     @property
-    def found(self) -> str:
+    def success_text(self) -> str:
         """The expected share of people that the adversary identifies."""
         return "" if self.exposure is None else _share(self.exposure.success)
 

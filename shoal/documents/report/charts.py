@@ -10,7 +10,7 @@ import numpy as np
 from shoal.documents.pages.svg import Bars, bar_chart, element, triangle
 from shoal.documents.report.bins import label
 from shoal.documents.report.report_parts import Chart, Table
-from shoal.pipeline.comparison.frontier_plot import frontier_drawing, titled
+from shoal.pipeline.comparison.frontier_plot import frontier_drawing, name_trial
 from shoal.support.arrays import FloatMatrix, FloatVector
 
 if TYPE_CHECKING:
@@ -104,11 +104,11 @@ def frontier(key: str, comparison: Comparison) -> Chart:
         f"{len(known):,} releases were compared, {len(good):,} withstand the adversary, and {len(best):,} are on "
         "the Pareto frontier: no release here has both lower risk and lower loss. "
     )
-    words += "" if chosen is None else f"The best by the policy's measure is {titled(chosen)}."
+    words += "" if chosen is None else f"The best by the policy's measure is {name_trial(chosen)}."
     svg = frontier_drawing(comparison, key, words)
     rows = [
         (
-            titled(trial), f"{trial.measures[comparison.measure]:.4g}", f"{trial.risk:.4g}",
+            name_trial(trial), f"{trial.measures[comparison.measure]:.4g}", f"{trial.risk:.4g}",
             f"{trial.suppressed:,}", f"{trial.classes:,}",
             "frontier" if trial in best else "yes" if trial.withstands else "no",
         )

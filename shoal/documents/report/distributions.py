@@ -57,7 +57,7 @@ class Spread(Brief):
             held = np.bincount(owner * count + bins.bin_of[inside], minlength=(len(start) - 1) * count)
             shares = held.reshape(-1, count) / np.diff(start)[:, None]
             return np.asarray(shares, np.float64)
-        low, high = (ends[part, column] for ends in published.covered)
+        low, high = (ends[part, column] for ends in published.cell_ranges)
         if column not in self._sums:
             each = np.zeros((len(bins.bin_of) + 1, count))
             each[np.arange(1, len(each)), bins.bin_of] = 1.0
@@ -143,7 +143,7 @@ def correlations(original: CodedTable, published: Published) -> list[tuple[str, 
         if at is not None:
             upto = np.concatenate(([0.0], np.cumsum(np.nan_to_num(at))))
             there = np.concatenate(([0], np.cumsum(~np.isnan(at))))
-            low, high = published.covered[0][:, j], published.covered[1][:, j] + 1
+            low, high = published.cell_ranges[0][:, j], published.cell_ranges[1][:, j] + 1
             with np.errstate(invalid="ignore"):
                 middle = (upto[high] - upto[low]) / (there[high] - there[low])
             found.append((attribute.name, at[original.quasi.wide[:, j]], middle[published.class_of]))

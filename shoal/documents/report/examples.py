@@ -39,7 +39,7 @@ def examples(subject: Subject) -> Section | None:
             own = int(subject.owner[place])
             rows += [
                 (f"row {own:,} before", *_original(subject, own, columns)),
-                ("after", *_published(subject, place, columns)),
+                ("after", *_format_row(subject, place, columns)),
             ]
     else:
         words = (
@@ -47,14 +47,14 @@ def examples(subject: Subject) -> Section | None:
             f"cells cover, at most {MOST_CANDIDATES} of them."
         )
         for place in chosen.tolist():
-            covered = _covered(subject, place)
+            covered = _find_covered_rows(subject, place)
             if covered is None:
                 return None
             rows += [
                 (f"row {own:,} before", *_original(subject, own, columns))
                 for own in covered[:MOST_CANDIDATES].tolist()
             ]
-            rows.append((f"after (covers {len(covered):,})", *_published(subject, place, columns)))
+            rows.append((f"after (covers {len(covered):,})", *_format_row(subject, place, columns)))
     if all_columns > len(columns):
         words += f" The first {MOST_COLUMNS} of {all_columns:,} columns are shown."
     parts: list[Part] = [
@@ -64,18 +64,18 @@ def examples(subject: Subject) -> Section | None:
     return Section("examples", "Rows before and after", parts)
 
 
-def _covered(subject: Subject, place: int) -> IntVector | None:
+def _find_covered_rows(subject: Subject, place: int) -> IntVector | None:
     """Return the rows of the original that the cells of a published row cover; None if its cells cannot be read."""
     published, codes = subject.published, subject.table.quasi.wide
     if not published.in_ranges:
         return None
     own = published.class_of[place]
-    low, high = (ends[own] for ends in published.covered)
+    low, high = (ends[own] for ends in published.cell_ranges)
     inside = ((codes >= low) & (codes <= high)).all(axis=1)
     return np.flatnonzero(inside).astype(np.int32)
 
 
-def _published(subject: Subject, place: int, columns: Sequence[str]) -> list[str]:
+def _format_row(subject: Subject, place: int, columns: Sequence[str]) -> list[str]:
     return [label(subject.rows[name][place]) for name in columns]
 
 

@@ -13,7 +13,7 @@ from shoal.judging.attacks.linkage import Linkage
 from shoal.judging.linking.reidentification import Risk
 from shoal.judging.measures import MEASURES
 from shoal.release.verdict import Verdict, all_hold, in_words
-from shoal.support.wording import counted, number
+from shoal.support.wording import format_count, number
 
 
 def unmet(failing: Sequence[tuple[Verdict, Any]], checked: str) -> tuple[State, str, str]:
@@ -37,7 +37,7 @@ def make_face(
     """Return the verdict of an edition: each verdict comes with what the edition shows of how far the release gets. The
     first of the `doubts`, (headline, sentence), is told if all requirements hold.
     """
-    checked = counted(len(judged), "requirement")
+    checked = format_count(len(judged), "requirement")
     failing = [(verdict, reached) for verdict, reached in judged if not verdict.holds]
     state: State = "good"
     headline = "Satisfies its policy"
@@ -58,12 +58,12 @@ SEEDED = ("is not for publication", "the release was made with a seed, which und
 def face_of(subject: Subject, tried: list[TriedAttack], risks: Risks) -> Face:
     """Return the verdict: whether the policy is satisfied, risk before and after, what was lost, what was tried."""
     succeeded = [one for one in tried if one.exposure is not None and not one.exposure.holds]
-    doubts = [SEEDED] if subject.seeded else []
+    doubts = [SEEDED] if subject.is_seeded else []
     if succeeded:
         titles = ", ".join(one.title for one in succeeded)
         words = "does not withstand every attack", f"the policy asks for nothing that stops: {titles}"
         doubts.insert(0, words)
-    judged = [(verdict, verdict.reached) for verdict, _ in subject.judged]
+    judged = [(verdict, verdict.reached) for verdict, _ in subject.verdicts_with_meanings]
     tiles = (_risk(subject, tried, risks), _loss(subject), _rows(subject), _attacks(tried, succeeded))
     return make_face(judged, doubts, tiles)
 
@@ -86,7 +86,7 @@ def _risk(subject: Subject, tried: list[TriedAttack], risks: Risks) -> Tile:
         told = f"{before.prosecutor_max:.2%}".replace(".00%", "%")
         return risk_tile(after, 1 / k, k, told)
     linked = [one for one in tried if one.exposure is not None and one.exposure.attack == Linkage.name]
-    found = linked[-1].found if linked else ""
+    found = linked[-1].success_text if linked else ""
     if found and subject.published.rows_intact:
         return Tile(
             label=RISK,

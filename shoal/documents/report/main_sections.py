@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from shoal.coding.column_plan import ColumnPlan
-from shoal.coding.hierarchy.kinds import parsed
+from shoal.coding.hierarchy.kinds import parse_hierarchy
 from shoal.coding.roles import WEIGHT
 from shoal.documents.pages.look import Marked
 from shoal.documents.report.attack_results import TriedAttack
@@ -23,15 +23,17 @@ from shoal.policy.sources import without_folders
 from shoal.release.published import Published
 from shoal.release.record import PUBLISHED_AS
 from shoal.release.verdict import Verdict, all_hold, in_words
-from shoal.support.wording import number, printable, rounded_down
+from shoal.support.wording import number, printable, round_down
 
 
-def asked_for(policy: Policy, columns: Sequence[str], *, several: bool, followed: bool) -> Section:
-    """Return what the policy asks for; rows are counted by people if there may be `several` of
-    a person, which can be `followed` or not.
+def build_requirements_section(
+    policy: Policy, columns: Sequence[str], *, several: bool, followed: bool
+) -> Section:
+    """Return the section with the requirements of the policy. Their descriptions count people if a person may have
+    `several` rows, and mention pseudonyms if rows can be `followed`.
     """
     rows = []
-    for key, value in policy.privacy.asked.items():
+    for key, value in policy.privacy.values_by_key.items():
         kind = KINDS[key][0]
         words = (followed and kind.summary_of_followed) or (several and kind.summary_of_people)
         rows.append((key, _words(value), words or kind.key.meaning))
@@ -45,9 +47,9 @@ def asked_for(policy: Policy, columns: Sequence[str], *, several: bool, followed
     )
     rows.append(("measure", policy.utility.measure, "the information loss to minimize"))
     plans = policy.plans(columns)
-    ways = {name: f"perturbed: {way.title}" for name, way in policy.perturbed.items()}
+    ways = {name: f"perturbed: {way.title}" for name, way in policy.perturbations.items()}
     described = [
-        (plan.name, plan.role, ways.get(plan.name, _published_as(plan)), *_generalized(plan))
+        (plan.name, plan.role, ways.get(plan.name, _describe_role(plan)), *_describe_generalization(plan))
         for plan in plans
     ]
     return Section(
@@ -69,8 +71,8 @@ def asked_for(policy: Policy, columns: Sequence[str], *, several: bool, followed
                     * any(plan.role == WEIGHT for plan in plans)
                 )
                 + (
-                    f" A person column says whose a row is, and is {_shown(followed)}; guarantees count people."
-                    * several
+                    f" A person column says whose a row is, and is {_describe_pseudonyms(followed)}; guarantees "
+                    "count people." * several
                 )
             ),
             *(Words(f"The adversary {line}") for line in derivation(policy.privacy)),
@@ -78,21 +80,21 @@ def asked_for(policy: Policy, columns: Sequence[str], *, several: bool, followed
     )
 
 
-def _shown(followed: bool) -> str:
+def _describe_pseudonyms(followed: bool) -> str:
     return "published as pseudonyms, by which rows can be followed" if followed else "not published"
 
 
-def _published_as(plan: ColumnPlan) -> str:
+def _describe_role(plan: ColumnPlan) -> str:
     if plan.group is not None:
         return f"removed; guarantees count by {plan.group}"
     return PUBLISHED_AS[plan.publish or plan.role]
 
 
-def _generalized(plan: ColumnPlan) -> tuple[str, str]:
+def _describe_generalization(plan: ColumnPlan) -> tuple[str, str]:
     """Return how a column may be generalized. Values that a policy lists may be rare, so they are not shown."""
     if not plan.role.generalized:
         return "", ""
-    words = parsed(plan.hierarchy).describe(free=True)
+    words = parse_hierarchy(plan.hierarchy).describe(free=True)
     if plan.limit is not None:
         words += f", up to level {plan.limit}" if isinstance(plan.limit, int) else ", up to some nodes"
     return words, f"{plan.weight:g}"
@@ -111,7 +113,7 @@ def _words(value: Any) -> str:
 
 def done(subject: Subject) -> Section:
     """Return how the release was made, as far as that is known."""
-    published, record, made_by = subject.published, subject.origin.record, subject.made_by
+    published, record, made_by = subject.published, subject.origin.record, subject.policy_of_run
     rows_before = published.rows + published.suppressed
     parts: list[Part] = []
     rows: list[tuple[str, str]] = [
@@ -136,7 +138,7 @@ def done(subject: Subject) -> Section:
         rows += options_of(made_by) if made_by is not None and made_by.method.name == name else []
         rows += levels_row(published, record.get("levels"))
         if record.get("exact") is False:
-            found, least = number(record["loss"]), rounded_down(record["bound"])
+            found, least = number(record["loss"]), round_down(record["bound"])
             rows.append(("distance from the best levels", f"loss {found}; none loses less than {least}"))
         if record.get("changed_cells"):
             rows.append(("false cells", f"{record['changed_share']:.2%}; which ones is secret"))
@@ -148,8 +150,8 @@ def done(subject: Subject) -> Section:
             )
         )
     parts.append(Table("The release", ("what", "value"), rows))
-    parts += [Words(f"Warning: {line}") for line in subject.following]
-    notes = [note for note in (*subject.notes, *subject.run_notes) if note not in subject.following]
+    parts += [Words(f"Warning: {line}") for line in subject.notes_on_following]
+    notes = [note for note in (*subject.notes, *subject.run_notes) if note not in subject.notes_on_following]
     parts += [Words(f"Note: {note}") for note in notes]
     return Section("done", "What was done", parts)
 
@@ -219,7 +221,7 @@ def guarantees_of(judged: Sequence[tuple[Verdict, Any, str]]) -> Section:
 
 def attacks(tried: list[TriedAttack]) -> Section:
     """Return which attacks Shoal ran, and how far they got."""
-    rows = [(a.title, a.knows, a.outcome, a.found, a.guess) for a in tried]
+    rows = [(a.title, a.knows, a.outcome, a.success_text, a.guess) for a in tried]
     exposed = [a.title for a in tried if a.exposure is not None and not a.exposure.holds]
     words = (
         Words(f"Not every attack was withstood: {', '.join(exposed)}.", "bad")

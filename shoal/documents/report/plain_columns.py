@@ -14,7 +14,7 @@ from shoal.documents.report.bins import Bins, bins_of
 from shoal.documents.report.subject import Subject
 from shoal.errors import ShoalError
 from shoal.io import factorize
-from shoal.io.coded import coded
+from shoal.io.coded import code_column
 from shoal.support.arrays import FloatVector
 
 
@@ -26,7 +26,7 @@ def plain_distributions(subject: Subject) -> Iterator[tuple[Bins, FloatVector, F
     for name, after in subject.plain.items():
         before = subject.table.kept[name]
         try:
-            hierarchy, codes = encode_column(coded(before), ColumnPlan(name, PLAIN))
+            hierarchy, codes = encode_column(code_column(before), ColumnPlan(name, PLAIN))
         except ShoalError:
             continue
         people = np.bincount(codes, minlength=hierarchy.size)

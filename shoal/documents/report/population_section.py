@@ -8,10 +8,10 @@ import numpy as np
 
 from shoal.documents.report.report_parts import Fold, Part, Section, Table, Words
 from shoal.documents.report.subject import Subject
-from shoal.judging.linking.sampled import singled_out
+from shoal.judging.linking.sampled import minimal_uniques_of
 from shoal.judging.linking.suda import SinglingOut, size_for
 from shoal.judging.linking.uniqueness import Estimate
-from shoal.support.wording import counted, percent
+from shoal.support.wording import format_count, percent
 
 MOST_SETS = 2000
 """At most so many sets of columns are looked at."""
@@ -19,14 +19,14 @@ TOLD = 20
 """So many sets, and rows, are listed."""
 
 
-def sampled(subject: Subject) -> Section:
+def build_population_section(subject: Subject) -> Section:
     """Return the section. It is about single people, so only the private edition has it."""
-    parts = [*_estimates(subject), *_individual(subject), *_singled_out(subject)]
+    parts = [*_estimates(subject), *_individual(subject), *_list_minimal_uniques(subject)]
     return Section("sample", "Risk as a sample of the population", parts)
 
 
 def _estimates(subject: Subject) -> Iterator[Part]:
-    own, people = subject.sampled, subject.population_size
+    own, people = subject.as_sample, subject.population_size
     if people is None:
         yield Words(
             "The policy does not say how many people could be in the table ([population] size), so how many rows are "
@@ -70,7 +70,7 @@ def _cell(one: Estimate) -> str:
 
 
 def _individual(subject: Subject) -> Iterator[Part]:
-    own = subject.sampled
+    own = subject.as_sample
     if subject.table.kept.weights is None and subject.survey is None:
         return
     whys = [own.why_no_weights(after=after) for after in (False, True)]
@@ -100,15 +100,15 @@ def _individual(subject: Subject) -> Iterator[Part]:
     )
 
 
-def _singled_out(subject: Subject) -> Iterator[Part]:
+def _list_minimal_uniques(subject: Subject) -> Iterator[Part]:
     table = subject.table
     names = [attribute.name for attribute in table.attributes]
-    found = singled_out(table, size_for(len(names), MOST_SETS))
-    size = counted(found.largest, "quasi-identifier")
+    found = minimal_uniques_of(table, size_for(len(names), MOST_SETS))
+    size = format_count(found.largest, "quasi-identifier")
     share = percent(found.people / max(found.of, 1))
     yield Words(
         f"Before: at most {size} of the original single out {found.people:,} of "
-        f"{counted(found.of, 'person', 'people')} ({share}). After: {_after(subject)}."
+        f"{format_count(found.of, 'person', 'people')} ({share}). After: {_after(subject)}."
     )
     if not found.people:
         return
@@ -148,8 +148,8 @@ def _highest(found: SinglingOut) -> list[tuple[str, str, str]]:
 
 
 def _after(subject: Subject) -> str:
-    why = subject.sampled.why_no_sets(after=True)
+    why = subject.as_sample.why_no_sets(after=True)
     if why is not None:
         return f"not known, because {why}" if why.startswith(("the ", "people ")) else f"not known: it {why}"
-    found = subject.sampled.singled_out(after=True)
+    found = subject.as_sample.minimal_uniques(after=True)
     return f"{found.people:,} of {found.of:,} ({percent(found.people / max(found.of, 1))})"

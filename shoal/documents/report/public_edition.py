@@ -14,7 +14,7 @@ from shoal.documents.card import LOSS, false_cells_allowed, public_measures
 from shoal.documents.codebook.label_losses import losses_shown
 from shoal.documents.report.headline import LOST, RISK, SEEDED, make_face, risk_tile
 from shoal.documents.report.main_sections import (
-    asked_for,
+    build_requirements_section,
     groups_row,
     guarantees_of,
     levels_row,
@@ -34,13 +34,13 @@ from shoal.documents.report.report_parts import (
 from shoal.documents.report.row_sections import (
     Inferred,
     distribution_sections,
+    infer_values,
     inference_section,
-    inferred_values,
 )
 from shoal.documents.report.subject import Subject, of_threat, risk_allowed
 from shoal.documents.report.threat_summary import (
     answer,
-    guaranteed,
+    list_guarantees,
     remaining_risk,
     smallest_class,
     threats_section,
@@ -88,17 +88,17 @@ class Open(Brief):
             case=public_case(subject),
             judged=tuple(
                 (verdict, meaning)
-                for verdict, meaning in subject.judged
+                for verdict, meaning in subject.verdicts_with_meanings
                 if not verdict.holds or verdict not in subject.truthfulness.verdicts
             ),
-            made_by=subject.made_by,
+            made_by=subject.policy_of_run,
             levels=None if levels is None else tuple(levels),
         )
 
     @cached_property
     def losses(self) -> Mapping[str, float]:
         """The share of its domain that a published cell covers, per quasi-identifier."""
-        return losses_shown(self.case.shown, self.case.policy)
+        return losses_shown(self.case.count_texts, self.case.policy)
 
     @cached_property
     def measures(self) -> Mapping[str, float]:
@@ -121,14 +121,14 @@ class Open(Brief):
         return risk_allowed(self.case.requirements, self.judged)
 
     @cached_property
-    def inferred(self) -> tuple[Inferred, ...]:
+    def inferences(self) -> tuple[Inferred, ...]:
         """What the published rows show about sensitive values."""
-        return tuple(inferred_values(self.case))
+        return tuple(infer_values(self.case))
 
 
 def face_of(open_: Open, *, seeded: bool) -> Face:
     """Return the verdict: whether the policy is satisfied, risk, loss, rows."""
-    exposed = [one.column for one in open_.inferred if one.exposed]
+    exposed = [one.column for one in open_.inferences if one.exposed]
     doubts = [SEEDED] if seeded else []
     if exposed:
         doubts.append(
@@ -176,10 +176,12 @@ def sections_of(open_: Open) -> list[Section]:
     columns = [*case.policy.columns, *columns_without_role(case)]
     return [
         _threats(open_),
-        asked_for(case.policy, columns, several=case.persons.several, followed=case.persons.followed),
+        build_requirements_section(
+            case.policy, columns, several=case.persons.several, followed=case.persons.followed
+        ),
         _done(open_),
         guarantees_of([(verdict, verdict.told, meaning) for verdict, meaning in open_.judged]),
-        inference_section(open_.inferred),
+        inference_section(open_.inferences),
         _risk(open_),
         _losses(open_),
         *distribution_sections(case),
@@ -188,9 +190,9 @@ def sections_of(open_: Open) -> list[Section]:
 
 def _threats(open_: Open) -> Section:
     cards = [
-        _answer(open_, SINGLING_OUT, list(_singling_out(open_))),
+        _answer(open_, SINGLING_OUT, list(_describe_singling_out(open_))),
         _answer(open_, LINKABILITY, []),
-        _answer(open_, INFERENCE, [one.words for one in open_.inferred]),
+        _answer(open_, INFERENCE, [one.words for one in open_.inferences]),
     ]
     return threats_section("the published rows", cards, Words(IN_PRIVATE))
 
@@ -198,7 +200,7 @@ def _threats(open_: Open) -> Section:
 def _answer(open_: Open, threat: Threat, lines: list[str]) -> Card:
     judged = of_threat(open_.case.requirements, open_.judged, threat)
     doubt = ""
-    own = guaranteed(judged)
+    own = list_guarantees(judged)
     if not judged and threat == LINKABILITY:
         judged = of_threat(open_.case.requirements, open_.judged, SINGLING_OUT)
         others = " and ".join(verdict.model for verdict, _ in judged)
@@ -209,14 +211,14 @@ def _answer(open_: Open, threat: Threat, lines: list[str]) -> Card:
         doubt = "not required"
     if threat == SINGLING_OUT and open_.sizes_known and open_.case.risk.unique_after > 0:
         doubt = "some rows are unique"
-    if threat == INFERENCE and any(one.exposed for one in open_.inferred):
+    if threat == INFERENCE and any(one.exposed for one in open_.inferences):
         doubt = "rows show sensitive values"
     if threat == INFERENCE and not open_.case.published.sensitive:
         own, doubt = ["The policy names no sensitive column."], "not assessed"
     return answer(threat, judged, [], [*own, *lines], doubt=doubt)
 
 
-def _singling_out(open_: Open) -> Iterator[str]:
+def _describe_singling_out(open_: Open) -> Iterator[str]:
     if open_.sizes_known:
         yield f"Unique: {open_.case.risk.unique_after:.1%} of the published rows."
         yield from smallest_class(open_.case.sizes, several=open_.case.persons.followed)
@@ -241,7 +243,7 @@ def _done(open_: Open) -> Section:
             rows.append(("false cells", f"at most {budget:.2%}; which ones is secret"))
     rows += levels_row(published, open_.levels)
     parts.append(Table("The release", ("what", "value"), rows))
-    parts += [Words(f"Warning: {line}") for line in case.following]
+    parts += [Words(f"Warning: {line}") for line in case.notes_on_following]
     return Section("done", "What was done", parts)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shoal.coding import CodedTable
-from shoal.coding.population import counted_together
+from shoal.coding.population import count_with_population
 from shoal.documents.report.attack_results import TriedAttack
 from shoal.documents.report.subject import Subject
 from shoal.judging.attacks.linkage import Linkage
@@ -18,7 +18,7 @@ from shoal.judging.linking.reidentification import Risk, assess
 from shoal.release.published import Published
 from shoal.support.arrays import FloatVector, LongVector
 from shoal.support.brief import Brief
-from shoal.support.wording import counted
+from shoal.support.wording import format_count
 
 STEPS = (1, 2, 4, 10, 20, 100)
 """Limits of class sizes in the chart, as multiples of k."""
@@ -58,14 +58,14 @@ def risks_of(subject: Subject, tried: list[TriedAttack]) -> Risks:
         )
         after = subject.risk
     else:
-        chances = _linked(tried) if published.rows_intact else np.zeros(0)
+        chances = _find_linkage_chances(tried) if published.rows_intact else np.zeros(0)
         sizes = np.round(1.0 / chances[chances > 0]).astype(np.int64)
     before = assess(raw, subject.table, population=_raw_crowd(subject.table, raw), sizes=crowds)
     return Risks(before, after, int((crowds == 1).sum()), own, sizes)
 
 
-def _linked(tried: list[TriedAttack]) -> FloatVector:
-    """Return how likely the strongest linkage adversary who got anywhere finds each person."""
+def _find_linkage_chances(tried: list[TriedAttack]) -> FloatVector:
+    """Return the probability that each person is found, for the strongest linkage attack that could run."""
     linked = [one.exposure for one in tried if one.exposure and one.exposure.attack == Linkage.name]
     return linked[-1].chances if linked else np.zeros(0)
 
@@ -76,8 +76,8 @@ def _raw_crowd(table: CodedTable, raw: Published) -> LongVector | None:
 
     if table.population is None:
         return None
-    tuples, people, _ = counted_together(table)
-    number, first = distinct(np.asfortranarray(np.concatenate([tuples, raw.covered[0]])))
+    tuples, people, _ = count_with_population(table)
+    number, first = distinct(np.asfortranarray(np.concatenate([tuples, raw.cell_ranges[0]])))
     counts = np.zeros(len(first), np.int64)
     counts[number[: len(tuples)]] = people
     return np.maximum(counts[number[len(tuples) :]], raw.sizes)
@@ -103,7 +103,7 @@ def size_bins(
 
 def _between(first: int, last: int, named: tuple[str, str]) -> str:
     if last < 0:
-        return f"{counted(first, *named)} or more"
+        return f"{format_count(first, *named)} or more"
     if first == last:
-        return counted(first, *named)
+        return format_count(first, *named)
     return f"{first:,} to {last:,} {named[1]}"

@@ -12,14 +12,14 @@ import polars as pl
 from shoal.coding import Attribute
 from shoal.coding.column_plan import ColumnPlan
 from shoal.coding.encode import encode_column
-from shoal.coding.hierarchy.kinds import parsed
+from shoal.coding.hierarchy.kinds import parse_hierarchy
 from shoal.coding.roles import PLAIN
 from shoal.documents.report.bins import Bins, bins_of
 from shoal.documents.report.charts import bars
 from shoal.documents.report.gate import Gate
 from shoal.documents.report.report_parts import Chart, Grid, Part, Section, Table, Words
 from shoal.errors import ShoalError
-from shoal.io.coded import coded
+from shoal.io.coded import code_column
 from shoal.io.type_inference import guess_numbers_and_dates
 from shoal.judging.case import Case
 from shoal.judging.identifier_columns import columns_without_role
@@ -52,8 +52,8 @@ class Inferred:
         )
 
 
-def inferred_values(case: Case) -> Iterator[Inferred]:
-    """Look at each sensitive column, if the rows show which of them could be a person's. O(rows log rows) each."""
+def infer_values(case: Case) -> Iterator[Inferred]:
+    """Measure what each sensitive column lets an adversary infer from classes or buckets. O(rows log rows) each."""
     published = case.published
     if not published.rows or not (case.classes_tell or published.in_buckets):
         return
@@ -134,10 +134,10 @@ def _values(case: Case) -> Iterator[tuple[Bins, FloatVector]]:
     for name, (cells, plan) in columns.items():
         try:
             values = guess_numbers_and_dates(label_texts(cells))
-            hierarchy, own = encode_column(coded(values), plan)
+            hierarchy, own = encode_column(code_column(values), plan)
         except ShoalError:
             continue
         held = np.bincount(own, minlength=hierarchy.size)
-        named = parsed(plan.hierarchy).names_values
+        named = parse_hierarchy(plan.hierarchy).names_values
         bins = bins_of(Attribute(name, hierarchy), held, gate, made_from_data=named)
         yield bins, bins.count(held)

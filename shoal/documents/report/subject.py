@@ -43,7 +43,7 @@ class Subject(Case):
         return Gate.of(self.requirements, public=False)
 
     @cached_property
-    def judged(self) -> tuple[tuple[Verdict, str], ...]:
+    def verdicts_with_meanings(self) -> tuple[tuple[Verdict, str], ...]:
         """Each verdict with what it means in plain words."""
         identifiers = check_identifiers(self)
         meanings = [
@@ -57,7 +57,7 @@ class Subject(Case):
     @cached_property
     def largest_risk(self) -> float | None:
         """The largest chance to find a person that the policy allows."""
-        return risk_allowed(self.requirements, self.judged)
+        return risk_allowed(self.requirements, self.verdicts_with_meanings)
 
     @cached_property
     def plain(self) -> Mapping[str, pl.Series]:
@@ -67,7 +67,7 @@ class Subject(Case):
         return {name: self.rows[name] for name in names if name in self.rows.columns}
 
     @cached_property
-    def made_by(self) -> Policy | None:
+    def policy_of_run(self) -> Policy | None:
         """The policy of the run that made the release, if it is known."""
         if self.origin.record is None:
             return None
@@ -77,7 +77,7 @@ class Subject(Case):
             return None
 
     @property
-    def seeded(self) -> bool:
+    def is_seeded(self) -> bool:
         """The random choices of the release can be repeated: it is not for publication."""
         record = self.origin.record
         return record is not None and not record.get("for_publication", True)
@@ -87,7 +87,9 @@ def of_threat(
     requirements: Requirements, judged: Sequence[tuple[Verdict, str]], threat: Threat
 ) -> list[tuple[Verdict, str]]:
     """Return the verdicts of the models about a threat, each with what it means. They come first among all."""
-    return [own for own, model in zip(judged, requirements.judged, strict=False) if model.threat == threat]
+    return [
+        own for own, model in zip(judged, requirements.all_models, strict=False) if model.threat == threat
+    ]
 
 
 def risk_allowed(requirements: Requirements, judged: Sequence[tuple[Verdict, str]]) -> float | None:

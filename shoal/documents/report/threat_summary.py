@@ -14,12 +14,16 @@ from shoal.judging.attacks import ATTACKS
 from shoal.judging.models.threats import INFERENCE, LINKABILITY, QUESTIONS, SINGLING_OUT, Threat
 from shoal.release.verdict import Verdict, all_hold
 from shoal.support.arrays import LongVector
-from shoal.support.wording import counted
+from shoal.support.wording import format_count
 
 
 def threats(subject: Subject, tried: list[TriedAttack], risks: Risks) -> Section:
     """Return one answer per threat."""
-    cards = (_singling_out(subject, tried, risks), _linkability(subject, tried), _inference(subject, tried))
+    cards = (
+        _summarize_singling_out(subject, tried, risks),
+        _linkability(subject, tried),
+        _inference(subject, tried),
+    )
     return threats_section("the attacks that Shoal ran", cards)
 
 
@@ -36,7 +40,9 @@ def smallest_class(sizes: LongVector, *, several: bool) -> list[str]:
     """Say how large the smallest class is; nothing if there is none."""
     own = ("person", "people") if several else ("row", "")
     return (
-        [f"The smallest class of identical rows has {counted(int(sizes.min()), *own)}."] if len(sizes) else []
+        [f"The smallest class of identical rows has {format_count(int(sizes.min()), *own)}."]
+        if len(sizes)
+        else []
     )
 
 
@@ -75,22 +81,22 @@ def answer(
 HELD = {True: "holds", False: "is violated", None: "could not be checked"}
 
 
-def guaranteed(judged: list[tuple[Verdict, str]]) -> list[str]:
+def list_guarantees(judged: list[tuple[Verdict, str]]) -> list[str]:
     """Say of each verdict whether it holds, and what that means."""
     return [f"Requirement: {verdict.model} {HELD[verdict.holds]}: {meaning}." for verdict, meaning in judged]
 
 
-def _left(attacked: list[TriedAttack], nothing: str) -> str:
-    """Say what remains after the attacks that were tried: the most that one of them finds."""
-    found = [(one.exposure.success, one) for one in attacked if one.exposure is not None and one.found]
+def _describe_remaining_risk(attacked: list[TriedAttack], nothing: str) -> str:
+    """Describe the remaining risk: the result of the most successful attack."""
+    found = [(one.exposure.success, one) for one in attacked if one.exposure is not None and one.success_text]
     if not found:
         return f"What remains: {nothing}"
     _, most = max(found, key=lambda pair: pair[0] if pair[0] == pair[0] else -1.0)
     beside = f", where a blind guess is right about {most.guess}" if most.guess else ""
-    return f"What remains: the strongest of these attacks is right about {most.found}{beside}."
+    return f"What remains: the strongest of these attacks is right about {most.success_text}{beside}."
 
 
-def _attacked(tried: list[TriedAttack], threat: Threat) -> list[TriedAttack]:
+def _select_attacks(tried: list[TriedAttack], threat: Threat) -> list[TriedAttack]:
     return [one for one in tried if ATTACKS[one.attack].threat == threat]
 
 
@@ -98,15 +104,15 @@ def _outcomes(attacked: list[TriedAttack]) -> list[str]:
     lines = []
     for one in attacked:
         whom = "people" if one.exposure is None else one.exposure.whom
-        shares = f"; they are right about {one.found} of {whom}" if one.found else ""
+        shares = f"; they are right about {one.success_text} of {whom}" if one.success_text else ""
         shares += f", a blind guess about {one.guess}" if shares and one.guess else ""
         lines.append(f"Attack: {one.title}: {one.outcome}{shares}.")
     return lines
 
 
-def _singling_out(subject: Subject, tried: list[TriedAttack], risks: Risks) -> Card:
-    judged = of_threat(subject.requirements, subject.judged, SINGLING_OUT)
-    lines, doubt = guaranteed(judged), ""
+def _summarize_singling_out(subject: Subject, tried: list[TriedAttack], risks: Risks) -> Card:
+    judged = of_threat(subject.requirements, subject.verdicts_with_meanings, SINGLING_OUT)
+    lines, doubt = list_guarantees(judged), ""
     people = len(risks.sizes_before)
     lines.append(
         f"Unique in their quasi-identifiers before: {risks.unique_before / max(people, 1):.1%} of people."
@@ -122,7 +128,7 @@ def _singling_out(subject: Subject, tried: list[TriedAttack], risks: Risks) -> C
         share = single / len(risks.sizes_after)
         lines.append(f"The strongest linkage attack leaves one candidate for {share:.1%} of people.")
         exposed = any(
-            one.exposure is not None and not one.exposure.holds for one in _attacked(tried, LINKABILITY)
+            one.exposure is not None and not one.exposure.holds for one in _select_attacks(tried, LINKABILITY)
         )
         doubt = "people are exposed to linkage" if exposed or single else ""
     else:
@@ -130,7 +136,7 @@ def _singling_out(subject: Subject, tried: list[TriedAttack], risks: Risks) -> C
     if not judged:
         lines.append("Requirement: none; the policy asks for nothing that stops it, such as k-anonymity.")
         doubt = doubt or "not required"
-    linked = _attacked(tried, LINKABILITY)
+    linked = _select_attacks(tried, LINKABILITY)
     names = " and ".join(one.title for one in linked if one.exposure is not None)
     lines.append(f"Attack: {names}; the results are under linkability." if names else "Attack: none applies.")
     lines.append(remaining_risk(subject.largest_risk))
@@ -138,11 +144,11 @@ def _singling_out(subject: Subject, tried: list[TriedAttack], risks: Risks) -> C
 
 
 def _linkability(subject: Subject, tried: list[TriedAttack]) -> Card:
-    attacked = _attacked(tried, LINKABILITY)
-    judged = of_threat(subject.requirements, subject.judged, LINKABILITY)
-    lines, doubt = [*guaranteed(judged)], ""
+    attacked = _select_attacks(tried, LINKABILITY)
+    judged = of_threat(subject.requirements, subject.verdicts_with_meanings, LINKABILITY)
+    lines, doubt = [*list_guarantees(judged)], ""
     if not judged:
-        singled = of_threat(subject.requirements, subject.judged, SINGLING_OUT)
+        singled = of_threat(subject.requirements, subject.verdicts_with_meanings, SINGLING_OUT)
         others = " and ".join(verdict.model for verdict, _ in singled)
         # Where nothing is asked for, an attack cannot find more than the policy allows.
         doubt = "" if others else "not limited by the policy"
@@ -151,13 +157,16 @@ def _linkability(subject: Subject, tried: list[TriedAttack]) -> Card:
     lines += _outcomes(attacked)
     if not attacked:
         lines.append("Attack: no linkage attack applies to this release.")
-    lines.append(_left(attacked, "not known; no attack could tell."))
+    lines.append(_describe_remaining_risk(attacked, "not known; no attack could tell."))
     return answer(LINKABILITY, judged, attacked, lines, doubt=doubt)
 
 
 def _inference(subject: Subject, tried: list[TriedAttack]) -> Card:
-    attacked, judged = _attacked(tried, INFERENCE), of_threat(subject.requirements, subject.judged, INFERENCE)
-    lines, doubt = [*guaranteed(judged), *_outcomes(attacked)], ""
+    attacked, judged = (
+        _select_attacks(tried, INFERENCE),
+        of_threat(subject.requirements, subject.verdicts_with_meanings, INFERENCE),
+    )
+    lines, doubt = [*list_guarantees(judged), *_outcomes(attacked)], ""
     if not subject.published.sensitive:
         lines.append(
             "The policy names no sensitive column, so Shoal did not try what can be inferred of one."
@@ -166,7 +175,7 @@ def _inference(subject: Subject, tried: list[TriedAttack]) -> Card:
     elif not judged:
         lines.append("Requirement: none; the policy asks for nothing that stops it, such as l-diversity.")
     if attacked:
-        lines.append(_left(attacked, "not known; no attack could tell."))
+        lines.append(_describe_remaining_risk(attacked, "not known; no attack could tell."))
     untried = ""
     if subject.table.population is None:
         lines.append("Whether a person is in the table at all was not tried: no population is known.")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shoal.coding.hierarchy.kinds import parsed
+from shoal.coding.hierarchy.kinds import parse_hierarchy
 from shoal.documents.report.bins import Bins, bins_of
 from shoal.documents.report.charts import bars, before_and_after, frontier, matrices
 from shoal.documents.report.distributions import Spread, correlations
@@ -17,8 +17,8 @@ from shoal.documents.report.report_parts import Chart, Fold, Grid, Part, Section
 from shoal.documents.report.subject import Subject
 from shoal.judging.measures import MEASURES
 from shoal.judging.measures.count_queries import QueryError
-from shoal.pipeline.comparison.frontier_plot import titled
-from shoal.support.wording import counted, number
+from shoal.pipeline.comparison.frontier_plot import name_trial
+from shoal.support.wording import format_count, number
 
 if TYPE_CHECKING:
     from shoal.pipeline.comparison import Comparison
@@ -36,7 +36,12 @@ def columns_in_bins(subject: Subject) -> list[Bins]:
     table, gate = subject.table, subject.gate
     plans = {plan.name: plan for plan in subject.policy.plans(table.columns, of_release=True)}
     return [
-        bins_of(attribute, counts, gate, made_from_data=parsed(plans[attribute.name].hierarchy).names_values)
+        bins_of(
+            attribute,
+            counts,
+            gate,
+            made_from_data=parse_hierarchy(plans[attribute.name].hierarchy).names_values,
+        )
         for attribute, counts in zip(
             (*table.attributes, *table.sensitive), (*table.value_counts, *table.sensitive_counts), strict=True
         )
@@ -162,17 +167,19 @@ def queries(subject: Subject, progress: Progress) -> Section | None:
     )
 
 
-def compared(comparison: Comparison) -> Section:
+def build_comparison_section(comparison: Comparison) -> Section:
     """Show the frontier of a comparison."""
     parts: list[Part] = []
     best = comparison.best()
     if best is not None:
         parts.append(
-            Words(f"The best release by the policy's measure that withstands its adversary: {titled(best)}.")
+            Words(
+                f"The best release by the policy's measure that withstands its adversary: {name_trial(best)}."
+            )
         )
     parts.append(frontier("frontier", comparison))
-    refused = [(titled(one), one.status, one.reason) for one in comparison.trials if one.status != "done"]
+    refused = [(name_trial(one), one.status, one.reason) for one in comparison.trials if one.status != "done"]
     if refused:
         table = Table("Methods without a release", ("method", "what happened", "why"), refused)
-        parts.append(Fold(f"Methods that made no release ({counted(len(refused), 'trial')})", (table,)))
+        parts.append(Fold(f"Methods that made no release ({format_count(len(refused), 'trial')})", (table,)))
     return Section("frontier", "Other releases", parts)

@@ -10,11 +10,11 @@ from shoal.coding.hierarchy import ROOT
 from shoal.coding.roles import DROP
 from shoal.engines.spark import is_spark_frame
 from shoal.engines.spark.driver_tables import ClusterCase, Counted, no_rows
-from shoal.engines.spark.encode_columns import coded, coded_column, lone_rows
-from shoal.engines.spark.session import cancelled_with, check_workers, session_for, session_of, translated
+from shoal.engines.spark.encode_columns import code_column, code_table, lone_rows
+from shoal.engines.spark.session import cancel_with, check_workers, session_for, session_of, translate_errors
 from shoal.engines.spark.spark_sources import Source, read
-from shoal.engines.spark.unsupported import LOCAL, judging_problems
-from shoal.engines.spark.verify_release import Reading, verified
+from shoal.engines.spark.unsupported import LOCAL, check_judging
+from shoal.engines.spark.verify_release import Reading, verify_rows
 from shoal.errors import DataError, PolicyError, Problem
 from shoal.io.sheet import Sheet
 from shoal.policy import Policy
@@ -41,7 +41,7 @@ def read_release(
 ) -> ClusterCase:
     """Return the case of a release that Spark reads, and of its original, if it is `given`. Whether the release is true
     of it is not judged, because that takes a matching of all rows."""
-    problems = judging_problems(policy)
+    problems = check_judging(policy)
     for name, other in given.items():
         if other is not None:
             problems.append(Problem(name, "is compared row by row, which Spark does not do", LOCAL))
@@ -52,7 +52,7 @@ def read_release(
         frames = [one for one in (source, original) if is_spark_frame(one)]
         session = session_of(*frames) if frames else session_for(policy.engine)
         check_workers(session)
-    with cancelled_with(session):
+    with cancel_with(session):
         progress("read", 0.05)
         with clock("read"):
             before = (
@@ -62,7 +62,7 @@ def read_release(
             release = read(session, source, policy.release_options(likely))
         progress("encode", 0.1)
         with clock("encode"):
-            whole = None if before is None else coded(session, before, policy.plans(before.columns))
+            whole = None if before is None else code_table(session, before, policy.plans(before.columns))
             table = None if whole is None else whole.table
             lone = float("nan") if whole is None else lone_rows(whole.frame) / max(whole.table.rows, 1)
         progress("verify", 0.4)
@@ -89,7 +89,7 @@ def _case(
         marked = marked & (F.col(f"f{columns.index(plan.name)}").cast("string") == (suppressed_as or ROOT))
     if suppressed_as is not None:
         frame = frame.filter(~F.coalesce(marked, F.lit(False)))
-    with translated("counting the rows of the release"):
+    with translate_errors("counting the rows of the release"):
         rows, stars = (int(one or 0) for one in frame.agg(F.count(F.lit(1)), F.count_if(marked)).collect()[0])
     if suppressed_as is None and stars:
         notes.append(
@@ -110,8 +110,8 @@ def _case(
     bounds = {a.name: bounds_among(columns, a.name, (*policy.columns, *own)) for a in attributes}
     bounds = {name: pair for name, pair in bounds.items() if any(pair)}
     requirements = policy.requirements(sensitive)
-    reading = Reading(tuple(columns), attributes, sensitive, totals, requirements.judged, bounds)
-    found = verified(session, frame, reading, requirements, whole, rows)
+    reading = Reading(tuple(columns), attributes, sensitive, totals, requirements.all_models, bounds)
+    found = verify_rows(session, frame, reading, requirements, whole, rows)
     known = [table is not None or has_domain(plan) for plan in quasi]
     if not all(known):
         found = replace(found, published=without_domains(found.published, known, rows))
@@ -146,7 +146,7 @@ def _attributes(
         plan = plans[name]
         if plan.role.protected:
             own = replace(given, options=replace(given.options, guess_types=not has_domain(plan)))
-            secrets.append((plan, *coded_column(own, place, plan)[1:]))
+            secrets.append((plan, *code_column(own, place, plan)[1:]))
     sensitive = tuple(
         Attribute(plan.name, tree, plan.weight) for plan, tree, _ in secrets if tree is not None
     )

@@ -32,7 +32,7 @@ class TableName:
         """Show it as a user would write it."""
         return ".".join(f"`{part}`" if _QUOTED.search(part) else part for part in self.parts)
 
-    def renamed(self, table: str) -> TableName:
+    def with_name(self, table: str) -> TableName:
         """Return the name of a table next to this one."""
         return TableName((*self.parts[:-1], table))
 
@@ -53,7 +53,7 @@ def is_table(place: Any) -> bool:
     return scheme_of(text) == CATALOG
 
 
-def named(session: SparkSession, place: str) -> TableName:
+def parse_table_name(session: SparkSession, place: str) -> TableName:
     """Return the name in the address of a table, or raise DataError."""
     text = place.partition("://")[2]
     java: Any = session
@@ -67,7 +67,7 @@ def named(session: SparkSession, place: str) -> TableName:
     return TableName(tuple(str(found.apply(i)) for i in range(found.size())))
 
 
-def qualified(session: SparkSession, name: TableName) -> TableName:
+def qualify_name(session: SparkSession, name: TableName) -> TableName:
     """Return a name with its catalog and database; those of the session, if it names none."""
     parts = name.parts
     if len(parts) == 1:
@@ -77,7 +77,7 @@ def qualified(session: SparkSession, name: TableName) -> TableName:
 
 def table_frame(session: SparkSession, place: str) -> DataFrame:
     """Return a table of the catalog as a frame, or raise DataError if there is none."""
-    name = named(session, place)
+    name = parse_table_name(session, place)
     if not session.catalog.tableExists(name.sql):
         raise DataError(
             f"{place}: there is no such table in the catalog of the session; SHOW TABLES lists those of a database"

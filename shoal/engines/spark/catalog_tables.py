@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from shoal.engines.spark.catalog_names import TableName, is_table, named, qualified
-from shoal.engines.spark.session import translated
+from shoal.engines.spark.catalog_names import TableName, is_table, parse_table_name, qualify_name
+from shoal.engines.spark.session import translate_errors
 from shoal.engines.spark.spark_sources import shares_files
 from shoal.errors import OutputError
-from shoal.io.databases.transactions import forced
+from shoal.io.databases.transactions import hint_at_replacing
 from shoal.io.drafts import draft_number, is_draft_number
 from shoal.support.machine.shutdown import journal
 
@@ -40,8 +40,8 @@ class Table:
     @classmethod
     def at(cls, session: SparkSession, output: str, *, force: bool) -> Table:
         """Check that a release can be written there, before any work."""
-        with translated("looking at the place of the release"):
-            name = qualified(session, named(session, output))
+        with translate_errors("looking at the place of the release"):
+            name = qualify_name(session, parse_table_name(session, output))
             found = cls(session, output, name, force)
             if not session.catalog.databaseExists(name.database.sql):
                 raise OutputError(f"{output}: there is no database {name.database}; create it first")
@@ -61,7 +61,7 @@ class Table:
             return
         if not self.force:
             raise OutputError(
-                f"{self.target} exists already; choose another name, or replace it with {forced()}"
+                f"{self.target} exists already; choose another name, or replace it with {hint_at_replacing()}"
             )
         kind = self.session.catalog.getTable(self.name.sql).tableType
         if kind != "MANAGED":
@@ -72,8 +72,10 @@ class Table:
 
     def check_apart(self, source: Any, frame: DataFrame) -> None:
         """Refuse to replace the table that the data is read from, by whatever name, which not even --force allows."""
-        with translated("looking at the place of the release"):
-            same = is_table(source) and self._same(qualified(self.session, named(self.session, str(source))))
+        with translate_errors("looking at the place of the release"):
+            same = is_table(source) and self._same(
+                qualify_name(self.session, parse_table_name(self.session, str(source)))
+            )
             if not same and self.session.catalog.tableExists(self.name.sql):
                 same = shares_files(frame, self.session.table(self.name.sql).inputFiles())
         if same:
@@ -85,8 +87,8 @@ class Table:
     @contextlib.contextmanager
     def draft(self) -> Iterator[str]:
         """Yield the name of a table that is gone after the block, unless it was renamed."""
-        self.notes += [_left(self.name.renamed(table)) for table in self._abandoned()]
-        draft = self.name.renamed(f"{_DRAFT}{draft_number()}")
+        self.notes += [_describe_leftover(self.name.with_name(table)) for table in self._list_drafts()]
+        draft = self.name.with_name(f"{_DRAFT}{draft_number()}")
         told = f"the table {draft}"
         with journal.owe(told):
             try:
@@ -96,9 +98,9 @@ class Table:
                     self._drop(draft.sql)
                     journal.settle(told)
 
-    def _abandoned(self) -> list[str]:
-        """Return the names of tables that runs have left, or are writing now."""
-        with translated("looking at the place of the release"):
+    def _list_drafts(self) -> list[str]:
+        """Return the names of draft tables: of runs that were killed, or that still write."""
+        with translate_errors("looking at the place of the release"):
             rows = self.session.sql(f"SHOW TABLES IN {self.name.database.sql} LIKE '{_DRAFT}*'").collect()
         return sorted(row["tableName"] for row in rows if _is_draft(row["tableName"]))
 
@@ -106,7 +108,7 @@ class Table:
         """Write rows with columns f0, f1, .. into a new table, under their names."""
         from pyspark.sql.types import StructField, StructType
 
-        with translated("writing the release"):
+        with translate_errors("writing the release"):
             # Fresh fields: those of the original may have comments.
             fields = [
                 StructField(name, own.dataType) for name, own in zip(columns, frame.schema, strict=True)
@@ -116,7 +118,7 @@ class Table:
 
     def read(self, place: str, columns: tuple[str, ...]) -> DataFrame:
         """Read what was written, as others do, with columns f0, f1, .."""
-        with translated("reading the release back"):
+        with translate_errors("reading the release back"):
             self.session.catalog.refreshTable(place)
             back = self.session.table(place)
             if tuple(back.columns) != columns:
@@ -127,13 +129,13 @@ class Table:
 
     def appear(self, place: str) -> None:
         """Give a verified release its name. A table that it replaces is put aside first, and dropped last."""
-        former = self.name.renamed(f"{self.name.parts[-1]}_former_{draft_number()}")
+        former = self.name.with_name(f"{self.name.parts[-1]}_former_{draft_number()}")
         aside = False
-        with translated("renaming the release"), journal.move():
+        with translate_errors("renaming the release"), journal.move():
             if self.session.catalog.tableExists(self.name.sql):
                 if not self.force:
                     raise OutputError(
-                        f"{self.target} was created in the meantime; choose another name, or use {forced()}"
+                        f"{self.target} was created in the meantime; choose another name, or use {hint_at_replacing()}"
                     )
                 self._check_replaceable()
                 self._rename(self.name.sql, former)
@@ -177,7 +179,7 @@ def _is_draft(table: str) -> bool:
     return table.startswith(_DRAFT) and is_draft_number(table[len(_DRAFT) :])
 
 
-def _left(name: TableName) -> str:
+def _describe_leftover(name: TableName) -> str:
     return (
         f"the table {name} is from a run that was killed, or that still writes, and holds rows that were not "
         f"verified: if no run writes there, DROP TABLE {name} PURGE"

@@ -11,10 +11,10 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 
 from shoal.engines.spark.driver_tables import Counted
-from shoal.engines.spark.session import translated
+from shoal.engines.spark.session import translate_errors
 from shoal.engines.spark.tasks import Tally, codes_of, pieces, without_values
 from shoal.judging.models.requirements import Requirements
-from shoal.methods.blocks import satisfying
+from shoal.methods.blocks import find_satisfying_blocks
 from shoal.methods.loss_tables import losses_of
 from shoal.methods.method import BoxCuts
 from shoal.methods.partitioning.counted_cuts import BoxCounts, CutTree, chosen_cuts
@@ -43,7 +43,7 @@ class Router(Brief):
     @classmethod
     def start(cls, table: Counted, good: Any) -> Router:
         """Begin with the blocks that satisfy the requirements, each one box."""
-        limited = limited_columns(table)
+        limited = find_limited_columns(table)
         keys = block_keys(limited, table.quasi.wide)[np.flatnonzero(good)]
         keys = np.sort(keys)
         return cls(limited, keys, [CutTree() for _ in keys])
@@ -72,7 +72,7 @@ class Router(Brief):
         return found
 
 
-def limited_columns(table: Counted) -> tuple[tuple[int, IntVector, int], ...]:
+def find_limited_columns(table: Counted) -> tuple[tuple[int, IntVector, int], ...]:
     """Return the columns whose limits split the table, with the number of the highest node of each code."""
     found = []
     for j, attribute in enumerate(table.attributes):
@@ -122,7 +122,7 @@ def cut_into_boxes(
     run: Run,
 ) -> Boxes:
     """Cut until every box fits into a part, or cannot be cut. Each round is one job over all rows."""
-    good = satisfying(table, requirements)
+    good = find_satisfying_blocks(table, requirements)
     router = Router.start(table, good)
     losses = losses_of(table, requirements.measure)
     groups = table.blocks
@@ -150,7 +150,7 @@ def cut_into_boxes(
         for at, (block, node) in enumerate(wanted):
             own = counts.codes[at]
             if column[at] < 0 or sizes[block, node] < 2 * k:
-                closed[block, node] = _shown(table, own, starts)
+                closed[block, node] = _lift_box(table, own, starts)
                 continue
             begin = starts[column[at]]
             inside = int(own[begin + first[at] : begin + last[at] + 1].sum())
@@ -166,7 +166,7 @@ def cut_into_boxes(
     )
 
 
-def _shown(table: Counted, counts: LongVector, starts: Any) -> tuple[list[int], list[int]]:
+def _lift_box(table: Counted, counts: LongVector, starts: Any) -> tuple[list[int], list[int]]:
     """Return the smallest publishable cells over a box."""
     low, high = [], []
     for j, attribute in enumerate(table.attributes):
@@ -195,7 +195,7 @@ def _counts(
     counted = frame.mapInArrow(
         lambda batches: _count(batches, shared.value), "kind int, place long, rows long"
     )
-    with translated("counting rows in boxes"):
+    with translate_errors("counting rows in boxes"):
         rows = counted.groupBy("kind", "place").sum("rows").toArrow()
     kind, at, many = (rows.column(i).to_numpy() for i in range(3))
     codes = np.zeros(len(wanted) * int(starts[-1]), np.int64)
@@ -226,7 +226,7 @@ def _count(batches: Iterator[pa.RecordBatch], shared: Any) -> Iterator[pa.Record
             for s, size in enumerate(secrets):
                 tallies[s + 1].add(cell * size + values[rows, s])
     for kind, tally in enumerate(tallies):
-        index, many = tally.found()
+        index, many = tally.occurrences()
         yield pa.RecordBatch.from_arrays(
             [pa.array(np.full(len(index), kind, np.int32)), pa.array(index), pa.array(many)],
             names=["kind", "place", "rows"],

@@ -43,7 +43,7 @@ class Counted(CodedTable):
         """Known row -> block."""
         return np.arange(self.quasi.rows, dtype=np.int32)
 
-    def _grouped_blocks(self) -> Groups:
+    def _group_blocks(self) -> Groups:
         if self.block_groups is not None:
             return self.block_groups
         return self.as_groups(
@@ -80,7 +80,7 @@ class Weighted(Counted):
         number: IntVector = distinct(np.asfortranarray(np.stack(tops, axis=1)))[0]
         return number
 
-    def _grouped_blocks(self) -> Groups:
+    def _group_blocks(self) -> Groups:
         from shoal.coding.groups import group
 
         number = self.block_of
@@ -139,10 +139,10 @@ class ClusterCase(Case):
     """A release that tasks have judged, class by class: verdicts come from them, figures from their sums."""
 
     judged: Mapping[int, Verdict]
-    """By the place of their model in `Requirements.judged`."""
+    """By the place of their model in `Requirements.all_models`."""
     unique_before: float = float("nan")
 
-    def shown(self, column: str) -> tuple[pl.Series, LongVector] | None:
+    def count_texts(self, column: str) -> tuple[pl.Series, LongVector] | None:
         """Return the distinct texts of a quasi-identifier, and how many rows show each; None where it is not known."""
         assert isinstance(self.published, Tallied)
         rows = self.published.labels.get(column)
@@ -156,12 +156,12 @@ class ClusterCase(Case):
         return NotCompared(self)
 
     @cached_property
-    def following(self) -> tuple[str, ...]:
+    def notes_on_following(self) -> tuple[str, ...]:
         """Nothing: the driver sees no pseudonyms."""
         return ()
 
     def _verdict(self, model: Model) -> Verdict:
-        found = self.judged.get(self.requirements.judged.index(model))
+        found = self.judged.get(self.requirements.all_models.index(model))
         return model.verify(self) if found is None else found
 
     @property

@@ -17,16 +17,16 @@ from shoal.coding.columns import Columns, Kept
 from shoal.coding.counting import ByRows
 from shoal.coding.encode import check_bounds
 from shoal.coding.hierarchy import Hierarchy, build
-from shoal.coding.hierarchy.kinds import parsed
+from shoal.coding.hierarchy.kinds import parse_hierarchy
 from shoal.coding.hierarchy.label_parser import locate
 from shoal.engines.spark.driver_tables import Counted, no_rows
-from shoal.engines.spark.session import translated
+from shoal.engines.spark.session import translate_errors
 from shoal.engines.spark.spark_sources import Source
 from shoal.engines.spark.tasks import pieces, series, without_values
 from shoal.errors import DataError, HierarchyError, ShoalError
 from shoal.io import ReadOptions, factorize
-from shoal.io.frame import Frame, framed
-from shoal.io.narrow_types import Guessed, typed
+from shoal.io.frame import Frame, build_frame
+from shoal.io.narrow_types import Guessed, parse_texts
 from shoal.support.arrays import IntVector, LongVector
 from shoal.support.brief import Brief
 
@@ -75,18 +75,18 @@ class Coded(Brief):
     guessed: Guessed
     """The columns whose types follow from their values. A release has the types of its own values there."""
 
-    def narrowed(self, values: pl.Series, name: str) -> pl.Series:
+    def narrow_values(self, values: pl.Series, name: str) -> pl.Series:
         """Return all values that a release shows of a column, in the type that follows from them alone."""
-        return self.guessed.narrowed(values, name, np.empty(0, np.int32), self.options)
+        return self.guessed.narrow_values(values, name, np.empty(0, np.int32), self.options)
 
 
-def coded(session: SparkSession, source: Source, plans: Sequence[ColumnPlan]) -> Coded:
+def code_table(session: SparkSession, source: Source, plans: Sequence[ColumnPlan]) -> Coded:
     """Code a table. Raises all problems of all columns together."""
     by_name = {plan.name: plan for plan in plans}
     roles = [by_name[name].role for name in source.columns]
     quasi = [i for i, role in enumerate(roles) if role.generalized]
     sensitive = [i for i, role in enumerate(roles) if role.protected]
-    kept = [i for i, role in enumerate(roles) if role.shown_as_it_is]
+    kept = [i for i, role in enumerate(roles) if role.is_shown_unchanged]
     wanted = [*quasi, *sensitive, *([i for i in kept if i not in sensitive] if source.text else [])]
     found: dict[int, tuple[Lookup, Hierarchy | None, LongVector | None]] = {}
     counted = distinct_values(source.frame, [f"f{place}" for place in wanted])
@@ -94,9 +94,9 @@ def coded(session: SparkSession, source: Source, plans: Sequence[ColumnPlan]) ->
     for place in wanted:
         plan = by_name[source.columns[place]]
         try:
-            found[place] = coded_column(source, place, plan, counted.get(f"f{place}"))
+            found[place] = code_column(source, place, plan, counted.get(f"f{place}"))
         except _TooMany as error:
-            if plan.role.coded:  # otherwise it stays the text that it is
+            if plan.role.has_codes:  # otherwise it stays the text that it is
                 problems.append((plan.name, error))
         except (DataError, HierarchyError) as error:
             problems.append((plan.name, error))
@@ -106,12 +106,12 @@ def coded(session: SparkSession, source: Source, plans: Sequence[ColumnPlan]) ->
         raise_together(problems)
     attributes = [_attribute(found[i], by_name[source.columns[i]]) for i in quasi]
     secrets = [_attribute(found[i], by_name[source.columns[i]]) for i in sensitive]
-    columns = tuple(name for name in source.columns if not by_name[name].removed)
+    columns = tuple(name for name in source.columns if not by_name[name].is_removed)
     whole = int(found[quasi[0]][2].sum()) if quasi else 0  # type: ignore[union-attr]
     kept_names = tuple(source.columns[i] for i in kept)
-    values = _counted_columns(secrets)
+    values = _columns_of_counts(secrets)
     table = Counted(
-        _counted_columns(attributes),
+        _columns_of_counts(attributes),
         values,
         Kept.of(no_rows(list(kept_names))),
         columns,
@@ -142,7 +142,7 @@ def coded(session: SparkSession, source: Source, plans: Sequence[ColumnPlan]) ->
 def lone_rows(frame: DataFrame) -> int:
     """Return how many rows of a coded frame are alone with their quasi-identifiers."""
     names = [name for name in frame.columns if name[0] == "c"]
-    with translated("counting unique rows"):
+    with translate_errors("counting unique rows"):
         return int(frame.groupBy(*names).count().filter("count = 1").count())
 
 
@@ -152,34 +152,34 @@ def _attribute(
     _, hierarchy, counts = found
     assert hierarchy is not None
     assert counts is not None
-    bounds = parsed(plan.hierarchy) if plan.show is not None else None
+    bounds = parse_hierarchy(plan.hierarchy) if plan.show is not None else None
     return Attribute(plan.name, hierarchy, plan.weight, bounds), counts
 
 
-def _counted_columns(found: Sequence[tuple[Attribute, LongVector]]) -> Columns:
-    """Return columns of which a single row is known, and how often each code occurs."""
+def _columns_of_counts(found: Sequence[tuple[Attribute, LongVector]]) -> Columns:
+    """Return columns with a placeholder row and the count of each code."""
     attributes, counts = tuple(own for own, _ in found), tuple(own for _, own in found)
     return Columns.of(attributes, np.zeros((1, len(found)), np.int32, order="F"), counts)
 
 
-def coded_column(
+def code_column(
     source: Source, place: int, plan: ColumnPlan, counted: tuple[pl.Series, LongVector] | None = None
 ) -> tuple[Lookup, Hierarchy | None, LongVector | None]:
-    """Return how one column is read, its hierarchy, and how often each code occurs; None for plain columns. `counted`
-    holds its different values and their counts, if they are known.
+    """Return the lookup of one column, its hierarchy, and the count of each code; the last two are None for plain
+    columns. `counted` holds its distinct values and their counts, if they are known.
     """
     raw, rows = _distinct(source.frame, place, plan) if counted is None else counted
-    frame = inferred(raw.alias(plan.name), source.options, text=source.text)
+    frame = infer_types(raw.alias(plan.name), source.options, text=source.text)
     values, guessed = frame.data.to_series(), plan.name in frame.guessed.columns
     changed = None if values.dtype == raw.dtype and values.null_count() == raw.null_count() else values
-    if not plan.role.coded:
+    if not plan.role.has_codes:
         return Lookup(place, raw, None, changed, guessed), None, None
     if values.null_count() == len(values):
         raise DataError(f"all values are null: drop the column, or make it plain instead of {plan.role}")
     numbers, distinct = factorize(values)
     hierarchy = build(distinct, plan.hierarchy)
     if plan.limit is not None and plan.role.generalized:
-        hierarchy = hierarchy.limited(plan.limit)
+        hierarchy = hierarchy.with_limit(plan.limit)
     if plan.show is not None:
         check_bounds(hierarchy)
     codes: IntVector = hierarchy.locate(distinct)[numbers]
@@ -193,7 +193,7 @@ def distinct_values(frame: DataFrame, names: Sequence[str]) -> dict[str, tuple[p
 
     if not 0 < len(names) < 60:  # a number of 64 bits says which columns a row is about
         return {}
-    with translated("counting the values of the columns"):
+    with translate_errors("counting the values of the columns"):
         sets = frame.groupingSets([[frame[name]] for name in names], *[frame[name] for name in names])
         found = (
             sets.agg(F.grouping_id().alias("set"), F.count(F.lit(1)).alias("rows"))
@@ -218,7 +218,7 @@ def _distinct(frame: DataFrame, place: int, plan: ColumnPlan) -> tuple[pl.Series
     from pyspark.sql import functions as F
 
     most = MOST_VALUES
-    with translated(f"counting the values of column '{plan.name}'"):
+    with translate_errors(f"counting the values of column '{plan.name}'"):
         counted = frame.groupBy(f"f{place}").agg(F.count(F.lit(1)).alias("rows")).limit(most + 1).toArrow()
     if counted.num_rows > most:
         hint = "round its values or cut them off in the data, or drop the column"
@@ -228,16 +228,16 @@ def _distinct(frame: DataFrame, place: int, plan: ColumnPlan) -> tuple[pl.Series
     return series(counted.column(0)), counted.column("rows").to_numpy()
 
 
-def inferred(raw: pl.Series, options: ReadOptions, *, text: bool) -> Frame:
+def infer_types(raw: pl.Series, options: ReadOptions, *, text: bool) -> Frame:
     """Return the different values of a column in the type that all of them have, with codes for missing as null.
 
     The rules depend on the set of values alone, so they say the same as for the whole column."""
     if text:
         nulls = raw.replace(dict.fromkeys(options.null_values)) if options.null_values else raw
-        raw = typed(nulls, options)
+        raw = parse_texts(nulls, options)
     guessed = Guessed({raw.name: None} if text and options.guess_types else {})
     query = raw.to_frame().lazy()
-    return framed("spark", query, options, nulls_done=text, where="the table", guessed=guessed)
+    return build_frame("spark", query, options, nulls_done=text, where="the table", guessed=guessed)
 
 
 def _schema(

@@ -20,7 +20,7 @@ from shoal.engines.spark.tasks import codes_of, failure, pieces, without_values
 from shoal.errors import InfeasibleError, LimitError, ShoalError
 from shoal.judging.models.requirements import Requirements
 from shoal.methods.method import Method
-from shoal.methods.parts.on_parts import bundled
+from shoal.methods.parts.on_parts import bundle_parts
 from shoal.support.arrays import BoolVector, IntMatrix, IntVector, LongVector
 from shoal.support.brief import Brief
 from shoal.support.run import UNDIVIDED, Run
@@ -56,7 +56,7 @@ class Work(Brief):
     """Drawn once: a task that runs again must decide the same."""
 
 
-def finished(
+def finish_parts(
     session: SparkSession,
     frame: DataFrame,
     table: Counted,
@@ -84,22 +84,22 @@ def finished(
     )
     shared = session.sparkContext.broadcast((work, boxes.closed))
     schema = _with_part(_schema(frame, len(table.attributes)))
-    small = _routed(session, frame, boxes.router, parts)
+    small = _route_rows(session, frame, boxes.router, parts)
     plain = [hashable(frame, name) for name in frame.columns if name[0] == "k"]
     small = small.withColumn("order", F.xxhash64(F.lit(0), *plain))
     done = small.groupBy("part").applyInArrow(lambda part: _finish(part, shared.value[0]), schema)
     if not boxes.closed or not closed:
         return done
     whole = in_boxes(session, frame, boxes)
-    return done.unionAll(whole.mapInArrow(lambda batches: _closed(batches, shared.value[1]), schema))
+    return done.unionAll(whole.mapInArrow(lambda batches: _publish_boxes(batches, shared.value[1]), schema))
 
 
 def in_boxes(session: SparkSession, frame: DataFrame, boxes: Boxes) -> DataFrame:
     """Return the rows of the boxes that are published as they are."""
-    return _routed(session, frame, boxes.router, [(box,) for box in boxes.closed])
+    return _route_rows(session, frame, boxes.router, [(box,) for box in boxes.closed])
 
 
-def joined(
+def join_failed_parts(
     parts: list[Part], failed: dict[int, str], sizes: dict[int, int], part_rows: int
 ) -> tuple[list[Part], list[Part]]:
     """Join each part that a method finds no release of with a neighbour; return all parts, and those that are new.
@@ -111,7 +111,7 @@ def joined(
     if len(parts) == 1:
         raise LimitError(why)
     found: list[Part] = []
-    for own in bundled([part[0] not in failed for part in parts]):
+    for own in bundle_parts([part[0] not in failed for part in parts]):
         found.append(tuple(box for at in own for box in parts[at]))
         rows = sum(sizes[box] for box in found[-1])
         if len(own) > 1 and rows > MOST_JOINED * part_rows:
@@ -139,7 +139,7 @@ def _schema(frame: DataFrame, columns: int) -> Any:
     return StructType([*frame.schema.fields, *ends, *more])
 
 
-def _routed(session: SparkSession, frame: DataFrame, router: Router, parts: list[Part]) -> DataFrame:
+def _route_rows(session: SparkSession, frame: DataFrame, router: Router, parts: list[Part]) -> DataFrame:
     """Return the rows of some parts, with the number of their part."""
     place = np.full(int(router.starts[-1]) + 1, -1, np.int32)  # the last one is for rows in no box
     for part in parts:
@@ -169,7 +169,7 @@ def _finish(given: pa.Table, work: Work) -> pa.Table:
         raise
     except Exception as error:
         raise failure(error, "finishing a part") from None
-    return _extended(rows if kept is None else rows.filter(pa.array(kept)), low, high, lone)
+    return _append_ranges(rows if kept is None else rows.filter(pa.array(kept)), low, high, lone)
 
 
 def _cells(rows: pa.Table, work: Work) -> tuple[IntMatrix, IntMatrix, Any, Any]:
@@ -212,7 +212,7 @@ def _stable(codes: IntMatrix, values: IntMatrix, rest: LongVector) -> LongVector
     return found
 
 
-def _extended(rows: pa.Table, low: IntMatrix, high: IntMatrix, lone: Any) -> pa.Table:
+def _append_ranges(rows: pa.Table, low: IntMatrix, high: IntMatrix, lone: Any) -> pa.Table:
     for j in range(low.shape[1]):
         rows = rows.append_column(f"l{j}", pa.array(np.ascontiguousarray(low[:, j]), pa.int32()))
         rows = rows.append_column(f"h{j}", pa.array(np.ascontiguousarray(high[:, j]), pa.int32()))
@@ -223,23 +223,23 @@ def _extended(rows: pa.Table, low: IntMatrix, high: IntMatrix, lone: Any) -> pa.
 def _failure(rows: pa.Table, columns: int, error: str) -> pa.Table:
     one = rows.slice(0, 1)
     ends = np.zeros((1, columns), np.int32)
-    found = _extended(one, ends, ends, np.zeros(1, np.bool_))
+    found = _append_ranges(one, ends, ends, np.zeros(1, np.bool_))
     return found.set_column(found.num_columns - 1, "error", pa.array([error], pa.string()))
 
 
 @without_values("publishing boxes as they are")
-def _closed(batches: Iterator[pa.RecordBatch], closed: dict[int, Any]) -> Iterator[pa.RecordBatch]:
+def _publish_boxes(batches: Iterator[pa.RecordBatch], closed: dict[int, Any]) -> Iterator[pa.RecordBatch]:
     numbers = np.array(sorted(closed), np.int64)
     low = np.array([closed[int(number)][0] for number in numbers], np.int32)
     high = np.array([closed[int(number)][1] for number in numbers], np.int32)
     for piece in pieces(batches):
         place = np.searchsorted(numbers, piece.column("part").to_numpy())
         # More rows than a part has: none of them is alone, or nobody has counted (see `Boxes.closed`).
-        yield from _extended(piece, low[place], high[place], np.zeros(len(place), np.bool_)).to_batches()
+        yield from _append_ranges(piece, low[place], high[place], np.zeros(len(place), np.bool_)).to_batches()
 
 
-def mapped(session: SparkSession, frame: DataFrame, table: Counted, release: Release) -> DataFrame:
-    """Show the level of a mapping in every row, without the rows of groups that are suppressed."""
+def apply_mapping(session: SparkSession, frame: DataFrame, table: Counted, release: Release) -> DataFrame:
+    """Apply the levels of a mapping to every row, and drop the rows of suppressed groups."""
     assert release.levels is not None
     looked = [
         (a.hierarchy.low[level], a.hierarchy.high[level])
@@ -268,4 +268,4 @@ def _map(batches: Iterator[pa.RecordBatch], shared: Any) -> Iterator[pa.RecordBa
             )
             kept = marked["out"].is_null().to_numpy()
             piece, low, high = piece.filter(pa.array(kept)), low[kept], high[kept]
-        yield from _extended(piece, low, high, np.zeros(piece.num_rows, np.bool_)).to_batches()
+        yield from _append_ranges(piece, low, high, np.zeros(piece.num_rows, np.bool_)).to_batches()

@@ -18,18 +18,18 @@ from shoal.coding.counting import ByRows
 from shoal.engines.engine import Engine
 from shoal.engines.spark import is_spark_frame
 from shoal.engines.spark.catalog_tables import Table
-from shoal.engines.spark.count_boxes import block_keys, cut_into_boxes, limited_columns
+from shoal.engines.spark.count_boxes import block_keys, cut_into_boxes, find_limited_columns
 from shoal.engines.spark.driver_tables import ClusterCase, Counted, Weighted, empty_codes, no_rows
-from shoal.engines.spark.encode_columns import Coded, coded, lone_rows
-from shoal.engines.spark.finish_boxes import Part, finished, in_boxes, joined, mapped
+from shoal.engines.spark.encode_columns import Coded, code_table, lone_rows
+from shoal.engines.spark.finish_boxes import Part, apply_mapping, finish_parts, in_boxes, join_failed_parts
 from shoal.engines.spark.mappings import Combinations, DistantJudge
 from shoal.engines.spark.output_folder import Folder, fingerprint, place_of
-from shoal.engines.spark.render_rows import Shown, checked_rows, rendered, shuffled, summed_up
-from shoal.engines.spark.session import cancelled_with, check_workers, session_for, session_of, translated
+from shoal.engines.spark.render_rows import Shown, check_rows, render_frame, shuffle_rows, sum_rows
+from shoal.engines.spark.session import cancel_with, check_workers, session_for, session_of, translate_errors
 from shoal.engines.spark.spark_sources import Source, read
 from shoal.engines.spark.tasks import codes_of
 from shoal.engines.spark.unsupported import check_possible, refuse_population
-from shoal.engines.spark.verify_release import Reading, verified
+from shoal.engines.spark.verify_release import Reading, verify_rows
 from shoal.errors import DataError, EngineError, LimitError, OutputError
 from shoal.io import Frame, Outbox
 from shoal.io.sheet import Sheet
@@ -86,7 +86,7 @@ class Spark(Engine):
         return Plan(self.policy, check_possible(self.policy), self.policy.requirements())
 
     def check_outputs(self, places: Sequence[Any], codebooks: Sequence[Path], keys: Path | None) -> None:
-        """Refuse codebooks, which need the rows. `opened` checks the places: they need a session."""
+        """Refuse codebooks, which need the rows. `open` checks the places: they need a session."""
         if codebooks:
             raise OutputError(
                 f"{codebooks[0]}: Spark writes no codebook; make it afterwards from the folder of the release, with "
@@ -99,21 +99,21 @@ class Spark(Engine):
         return () if self._folder is None else self._folder.notes
 
     @contextlib.contextmanager
-    def opened(self) -> Iterator[None]:
+    def open(self) -> Iterator[None]:
         """Find or start a session. The papers appear when the block ends well, and then the release."""
         self.progress("start", 0.0)
         with self.clock("start"):
             source = self.source
             self.session = session_of(source) if is_spark_frame(source) else session_for(self.policy.engine)
             check_workers(self.session)
-        with contextlib.ExitStack() as self._held, cancelled_with(self.session):
+        with contextlib.ExitStack() as self._held, cancel_with(self.session):
             if self.output is not None:
                 self._folder = place_of(self.session, self.output, force=self.force)
             with Outbox(force=self.force) as self.papers:
                 yield
             if self._folder is not None and self._place is not None:
                 self._folder.appear(self._place)
-                self._back = self._folder.read(self._folder.place, self.table.shown_columns)
+                self._back = self._folder.read(self._folder.place, self.table.release_columns)
 
     def read(self) -> None:
         """Find out how the source is read, and that the release would not replace it."""
@@ -124,8 +124,8 @@ class Spark(Engine):
 
     def encode(self, plan: Plan) -> Counted:
         """Code the source where it is, and return what the driver knows of it."""
-        found = coded(self.session, self._given, self.policy.plans(self._given.columns))
-        found = replace(found, frame=_kept(self._held, found.frame))
+        found = code_table(self.session, self._given, self.policy.plans(self._given.columns))
+        found = replace(found, frame=_persist(self._held, found.frame))
         self.coded = _with_blocks(self.session, found)
         self.table = self.coded.table
         types, query = found.types, pl.LazyFrame(schema=found.types)
@@ -136,13 +136,13 @@ class Spark(Engine):
         """Let the method decide what each row shows; return its levels and facts."""
         by_mapping = plan.method.can.search_mappings
         if by_mapping:
-            self._bring_combinations(plan)
+            self._fetch_combinations(plan)
         plan.check_feasible(self.table, self.run)
         self.progress("anonymize", 0.2)
-        with plan.advising(self.table), self.clock("anonymize"):
+        with plan.advise(self.table), self.clock("anonymize"):
             release, rows = self._by_mapping(plan) if by_mapping else self._by_parts(plan)
         self._ranged = rows
-        checked_rows(self.shown, plan.requirements.suppressible(self.table.rows), self.table.rows)
+        check_rows(self.shown, plan.requirements.suppressible(self.table.rows), self.table.rows)
         self.lone += self.shown.lone
         return release
 
@@ -152,19 +152,21 @@ class Spark(Engine):
         as_text = folder is not None and folder.is_text
         if isinstance(folder, Folder) and as_text:
             folder.delimiter = folder.kind().delimiter(self._given.options)
-        rows = rendered(self.session, self._ranged, self.coded, self.shown, release.levels, as_text=as_text)
-        rows = shuffled(rows, _files(self.session, self.shown.rows), self.run.random)
+        rows = render_frame(
+            self.session, self._ranged, self.coded, self.shown, release.levels, as_text=as_text
+        )
+        rows = shuffle_rows(rows, _files(self.session, self.shown.rows), self.run.random)
         if folder is None:
-            with translated("making the release"):
+            with translate_errors("making the release"):
                 self._back = rows.localCheckpoint(eager=True)
         else:
             self._place = self._held.enter_context(folder.draft())
-            self._back = _written(folder, rows, table.shown_columns, self._place)
+            self._back = _written(folder, rows, table.release_columns, self._place)
         return self._back
 
     def tables(self, case: Case) -> tuple[DataFrame, None]:
         """Return the published rows as a frame: read from where they are in the end, once they are there."""
-        return self._back.toDF(*self.table.shown_columns), None
+        return self._back.toDF(*self.table.release_columns), None
 
     @classmethod
     def read_release(cls, source: Any, policy: Policy, **given: Any) -> Case:
@@ -178,14 +180,14 @@ class Spark(Engine):
         own = self.coded.table
         bounds = {a.name: bound_names(a.name) for a in own.attributes if a.bounds is not None}
         reading = Reading(
-            own.shown_columns,
+            own.release_columns,
             own.attributes,
             own.sensitive,
             own.sensitive_counts,
-            plan.requirements.judged,
+            plan.requirements.all_models,
             bounds,
         )
-        found = verified(self.session, shown, reading, plan.requirements, own.rows, self.shown.rows)
+        found = verify_rows(self.session, shown, reading, plan.requirements, own.rows, self.shown.rows)
         if found.published.rows != self.shown.rows:
             raise EngineError(
                 f"{self.shown.rows:,} rows were to be published, but {found.published.rows:,} came back: Spark lost or "
@@ -197,7 +199,7 @@ class Spark(Engine):
             k=plan.requirements.k,
             policy=self.policy,
             requirements=plan.requirements,
-            sheet=Sheet.of(no_rows(list(own.shown_columns))),
+            sheet=Sheet.of(no_rows(list(own.release_columns))),
             origin=MadeHere(release, owner=None),
             notes=(),
             other_readings=NO_OTHERS,
@@ -211,9 +213,9 @@ class Spark(Engine):
         names = [f"c{j}" for j in range(len(self.table.attributes))] + [f"s{s}" for s in range(needed)]
         return self.coded.frame.groupBy(*names).count().withColumnRenamed("count", "many")
 
-    def _bring_combinations(self, plan: Plan) -> None:
+    def _fetch_combinations(self, plan: Plan) -> None:
         """Bring the distinct combinations to the driver, if it can hold them."""
-        with translated("counting combinations"):
+        with translate_errors("counting combinations"):
             found = self._combinations(plan).limit(MOST_COMBINATIONS + 1).toArrow()
         if found.num_rows > MOST_COMBINATIONS:
             self.lone = lone_rows(self.coded.frame)
@@ -237,7 +239,7 @@ class Spark(Engine):
         assert isinstance(plan.method, SearchesMappings)
         if isinstance(self.table, Weighted):
             release = plan.method.anonymize(self.table, plan.requirements, self.run)
-            return release, self._summed(mapped(self.session, self.coded.frame, self.table, release))
+            return release, self._sum_rows(apply_mapping(self.session, self.coded.frame, self.table, release))
         if mappings_of(self.table) > MOST_MAPPINGS:
             raise LimitError(
                 f"the table has {mappings_of(self.table):,} mappings and more than {MOST_COMBINATIONS:,} different "
@@ -245,19 +247,19 @@ class Spark(Engine):
                 "most",
                 "Use mondrian, hierarchies with fewer levels, or generalization limits",
             )
-        frame = _kept(self._held, self._combinations(plan))
+        frame = _persist(self._held, self._combinations(plan))
         there = Combinations(self.session, frame, self.table, plan.requirements, MOST_COMBINATIONS)
         release = plan.method.search(self.table, DistantJudge(self.table, plan.requirements, there), self.run)
-        shown = mapped(self.session, self.coded.frame, self.table, release)
+        shown = apply_mapping(self.session, self.coded.frame, self.table, release)
         if plan.requirements.suppressible(self.table.rows):
-            failing = there.failing(np.array(release.levels, np.int64))
+            failing = there.find_failing(np.array(release.levels, np.int64))
             shown = shown.join(failing, on=failing.columns, how="left_anti").select(*shown.columns)
-        return release, self._summed(shown)
+        return release, self._sum_rows(shown)
 
-    def _summed(self, frame: DataFrame) -> DataFrame:
+    def _sum_rows(self, frame: DataFrame) -> DataFrame:
         """Keep the rows that will be published, and sum them up."""
-        frame = _kept(self._held, frame)
-        self.shown = summed_up(self.session, frame, self.table)
+        frame = _persist(self._held, frame)
+        self.shown = sum_rows(self.session, frame, self.table)
         return frame
 
     def _by_parts(self, plan: Plan) -> tuple[Release, DataFrame]:
@@ -274,14 +276,14 @@ class Spark(Engine):
             self.lone += lone_rows(in_boxes(self.session, self.coded.frame, boxes))
         parts: list[Part] = [(box,) for box in boxes.open]
         asked_of = plan.method, plan.requirements, self.run
-        done = self._summed(finished(self.session, frame, self.table, boxes, parts, *asked_of))
+        done = self._sum_rows(finish_parts(self.session, frame, self.table, boxes, parts, *asked_of))
         while self.shown.failed:
             before = set(parts)
-            parts, new = joined(parts, self.shown.failed, boxes.sizes, most)
+            parts, new = join_failed_parts(parts, self.shown.failed, boxes.sizes, most)
             gone = [part[0] for part in before.difference(parts)]
-            more = finished(self.session, frame, self.table, boxes, new, *asked_of, closed=False)
-            done = done.filter(~done.part.isin(*gone)).unionAll(_kept(self._held, more))
-            self.shown = summed_up(self.session, done, self.table)
+            more = finish_parts(self.session, frame, self.table, boxes, new, *asked_of, closed=False)
+            done = done.filter(~done.part.isin(*gone)).unionAll(_persist(self._held, more))
+            self.shown = sum_rows(self.session, done, self.table)
         published = sum(boxes.sizes.values())
         count = len(parts) + len(boxes.closed)
         facts = {"parts": count, "rounds": boxes.rounds, "suppressed": self.table.rows - published}
@@ -306,8 +308,8 @@ def _files(session: SparkSession, rows: int) -> int:
     return max(1, min(session.sparkContext.defaultParallelism, rows // LEAST_ROWS), -(-rows // ROWS_PER_FILE))
 
 
-def _kept(held: contextlib.ExitStack, frame: DataFrame) -> DataFrame:
-    """Keep a frame on the disks of the cluster until the work is done."""
+def _persist(held: contextlib.ExitStack, frame: DataFrame) -> DataFrame:
+    """Persist a Spark frame on disk until the work is done."""
     from pyspark import StorageLevel
 
     kept = frame.persist(StorageLevel.DISK_ONLY)
@@ -327,7 +329,7 @@ def _written(folder: Folder | Table, rows: DataFrame, columns: tuple[str, ...], 
     noted = Observation()
     folder.write(rows.observe(noted, *fingerprint(rows)), columns, place)
     back = folder.read(place, columns)
-    with translated("reading the release back"):
+    with translate_errors("reading the release back"):
         found = back.agg(*fingerprint(back)).collect()[0].asDict()
         wanted = noted.get
     if found != wanted:
@@ -339,7 +341,7 @@ def _written(folder: Folder | Table, rows: DataFrame, columns: tuple[str, ...], 
 def _with_blocks(session: SparkSession, table: Coded) -> Coded:
     """Count the blocks of a table with generalization limits."""
     own = table.table
-    limited = limited_columns(own)
+    limited = find_limited_columns(own)
     if not limited:
         return table
     from pyspark.sql import functions as F
@@ -349,7 +351,7 @@ def _with_blocks(session: SparkSession, table: Coded) -> Coded:
     secrets = [f"s{s}" for s in range(len(own.sensitive))]
     keyed = table.frame.select(*tops, *secrets)
     names = [f"c{j}" for j, _, _ in limited]
-    with translated("counting blocks"):
+    with translate_errors("counting blocks"):
         found = keyed.groupBy(*names).count().limit(MOST_BLOCKS + 1).toArrow()
         if found.num_rows > MOST_BLOCKS:
             raise DataError(

@@ -24,7 +24,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from shoal.coding import Attribute
 from shoal.coding.groups import group
 from shoal.engines.spark.driver_tables import Counted, empty_codes
-from shoal.engines.spark.session import translated
+from shoal.engines.spark.session import translate_errors
 from shoal.engines.spark.tasks import codes_of, pieces, without_values
 from shoal.judging.measures import MEASURES, CellMeasure
 from shoal.judging.models.model import GroupModel
@@ -89,7 +89,7 @@ class Combinations:
         )
         self.quasi = [f"l{j}" for j in range(len(table.attributes))]
         self.secrets = [name for name in frame.columns if name[0] == "s"]
-        with translated("counting combinations"):
+        with translate_errors("counting combinations"):
             self.parts = max(1, -(-frame.count() // TASK_ROWS))
 
     def most_at(self, levels: LongVector) -> int:
@@ -100,7 +100,7 @@ class Combinations:
     def _at(self, levels: LongVector) -> list[tuple[Attribute, int]]:
         return list(zip(self.table.attributes, levels.tolist(), strict=True))
 
-    def _lifted(self, levels: LongVector) -> DataFrame:
+    def _lift(self, levels: LongVector) -> DataFrame:
         """Return the combinations as a mapping shows them; equal ones may occur several times."""
         looked = [a.hierarchy.low[at] for a, at in self._at(levels)]
         shared = self.session.sparkContext.broadcast((looked, self.secrets))
@@ -108,24 +108,24 @@ class Combinations:
         schema = ", ".join([*(f"{name} int" for name in names), "many long"])
         return self.frame.mapInArrow(lambda batches: _lift(batches, shared.value), schema)
 
-    def fetched(self, levels: LongVector) -> tuple[list[IntVector], LongVector]:
+    def fetch_groups(self, levels: LongVector) -> tuple[list[IntVector], LongVector]:
         """Return the groups of a mapping that the driver can hold: their codes, column by column, and sizes."""
         names = [*self.quasi, *self.secrets]
-        with translated("counting combinations"):
-            found = self._lifted(levels).groupBy(*names).sum("many").toArrow()
+        with translate_errors("counting combinations"):
+            found = self._lift(levels).groupBy(*names).sum("many").toArrow()
         *columns, sizes = (found.column(at).to_numpy() for at in range(found.num_columns))
         return columns, sizes.astype(np.int64)
 
     def _in_tasks(self, levels: LongVector, work: Any, schema: str) -> DataFrame:
         """Let tasks work on groups of a mapping: all rows of a group meet in one task."""
         shared = self.session.sparkContext.broadcast(self.rules)
-        together = self._lifted(levels).repartition(self.parts, *self.quasi)
+        together = self._lift(levels).repartition(self.parts, *self.quasi)
         return together.mapInArrow(lambda batches: work(batches, shared.value), schema)
 
-    def tallied(self, levels: LongVector) -> Tallies:
-        """Count what a judge needs to know about a mapping."""
+    def tally(self, levels: LongVector) -> Tallies:
+        """Count, in tasks, the numbers by which a mapping is judged."""
         counted = self._in_tasks(levels, _tally, "kind int, place long, rows long")
-        with translated("counting combinations"):
+        with translate_errors("counting combinations"):
             found = counted.groupBy("kind", "place").sum("rows").toArrow()
         kind, place, rows = (found.column(at).to_numpy() for at in range(3))
         order = np.lexsort((place, kind))
@@ -137,9 +137,9 @@ class Combinations:
         lost, bad = tuple(own[first : first + width]), tuple(own[first + width :])
         return Tallies(int(own[0][1].sum()), sizes, kept, good, lost_of, lost, bad)
 
-    def failing(self, levels: LongVector) -> DataFrame:
+    def find_failing(self, levels: LongVector) -> DataFrame:
         """Return the groups of a mapping that do not satisfy the requirements, as a frame of Spark."""
-        return self._in_tasks(levels, _failing, ", ".join(f"{name} int" for name in self.quasi))
+        return self._in_tasks(levels, _find_failing, ", ".join(f"{name} int" for name in self.quasi))
 
 
 @without_values("generalizing combinations")
@@ -154,7 +154,7 @@ def _lift(batches: Iterator[pa.RecordBatch], shared: Any) -> Iterator[pa.RecordB
         yield from own.group_by(names).agg(pl.col("many").sum()).to_arrow().to_batches()
 
 
-def _judged(
+def _judge_partition(
     batches: Iterator[pa.RecordBatch], rules: Rules
 ) -> tuple[IntMatrix, LongVector, LongVector, BoolVector, int] | None:
     """Return the groups of a partition: their nodes, sizes, how many rows specializations can keep of each, and
@@ -176,39 +176,39 @@ def _judged(
         place[good] = np.arange(int(good.sum()), dtype=np.int32)
         groups = group(place[number], int(good.sum()), values, rules.sensitive, rules.totals, many)
         kept[good] = np.min([groups.rows, *(model.keepable(groups) for model in rules.others)], axis=0)
-        good[good] = np.all([model.satisfied(groups) for model in rules.others], axis=0)
+        good[good] = np.all([model.holds_in(groups) for model in rules.others], axis=0)
     combinations = len(distinct(np.concatenate((nodes, values), axis=1))[1])
     return nodes[first], sizes, kept, good, combinations
 
 
 @without_values("judging combinations")
 def _tally(batches: Iterator[pa.RecordBatch], rules: Rules) -> Iterator[pa.RecordBatch]:
-    judged = _judged(batches, rules)
+    judged = _judge_partition(batches, rules)
     if judged is None:
         return
     nodes, sizes, kept, good, combinations = judged
     found: list[tuple[Any, Any]] = [(np.zeros(1), np.array([combinations]))]
     found += [np.unique(own, return_counts=True) for own in (sizes, kept, sizes[good])]
-    found.append(_summed(sizes, sizes - kept))
+    found.append(_sum_by_number(sizes, sizes - kept))
     if rules.cells:
         lost, bad = sizes - kept, np.where(good, 0, sizes)
-        found += [_summed(column, own) for own in (lost, bad) for column in nodes.T]
+        found += [_sum_by_number(column, own) for own in (lost, bad) for column in nodes.T]
     for kind, (place, rows) in enumerate(found):
         own = [np.full(len(place), kind, np.int32), place.astype(np.int64), rows.astype(np.int64)]
         yield pa.RecordBatch.from_arrays([pa.array(one) for one in own], names=["kind", "place", "rows"])
 
 
 @without_values("finding what is suppressed")
-def _failing(batches: Iterator[pa.RecordBatch], rules: Rules) -> Iterator[pa.RecordBatch]:
-    judged = _judged(batches, rules)
+def _find_failing(batches: Iterator[pa.RecordBatch], rules: Rules) -> Iterator[pa.RecordBatch]:
+    judged = _judge_partition(batches, rules)
     if judged is None:
         return
     nodes, _, _, good, _ = judged
     yield pa.RecordBatch.from_pydict({f"l{j}": pa.array(own[~good]) for j, own in enumerate(nodes.T)})
 
 
-def _summed(numbers: IntVector | LongVector, rows: LongVector) -> Sizes:
-    """Sum up rows by number; without those of which there are none."""
+def _sum_by_number(numbers: IntVector | LongVector, rows: LongVector) -> Sizes:
+    """Return the distinct numbers with at least one row, and the sum of rows for each."""
     index, place = np.unique(numbers[rows > 0], return_inverse=True)
     return index.astype(np.int64), np.bincount(place, rows[rows > 0], len(index)).astype(np.int64)
 
@@ -234,7 +234,7 @@ class HeldRollUps(RollUps):
         """Put the groups of a mapping in. The oldest go if there are too many: they can be asked for again."""
         own = self._full(levels, shown=True)
         above = [base for base in self._bases if not (own <= base.levels).all()]
-        self._bases = [*above, RollUp(own, self.packed(columns, len(sizes)), sizes)]
+        self._bases = [*above, RollUp(own, self.pack(columns, len(sizes)), sizes)]
         while sum(len(base.weights) for base in self._bases) > self._room // 2 and len(self._bases) > 1:
             self._bases.pop(0)
         if len(sizes) > self._scratch[0].shape[1]:
@@ -261,11 +261,11 @@ class DistantJudge(Judge):
         if not self.rollups.reach(levels):
             fits = there.most_at(levels) <= there.most
             if not fits:
-                found = there.tallied(levels)
+                found = there.tally(levels)
                 if found.combinations > there.most:
-                    return self._counted(levels, found)
+                    return self._check_tallies(levels, found)
             brought = self._lowest(levels) if fits else levels
-            self.rollups.put(brought, *there.fetched(brought))
+            self.rollups.put(brought, *there.fetch_groups(brought))
         return super().check(levels, beat)
 
     def _lowest(self, levels: LongVector) -> LongVector:
@@ -279,7 +279,7 @@ class DistantJudge(Judge):
                 return levels
             levels = lower[at]
 
-    def _counted(self, levels: LongVector, found: Tallies) -> Check:
+    def _check_tallies(self, levels: LongVector, found: Tallies) -> Check:
         """Check a mapping by what tasks have counted. The same bounds as for groups that are here, but all of them."""
         self.checked += 1
         cost = self.objective
@@ -290,16 +290,16 @@ class DistantJudge(Judge):
             in_groups, many = found.lost_of
             floor = self._floor_of_classes(lost, np.repeat(*found.kept), many, in_groups)
         if lost > self.most:
-            return self._failed(lost, above)
+            return self._check_failed(lost, above)
         self.fewest = min(self.fewest, dropped)
         if self.classes is None:
             floor = self._floor_of_nodes(levels, lost, found.lost)
         if dropped > self.most:
-            return self._failed(dropped, above) if self.strict else self._undecided(floor, above)
+            return self._check_failed(dropped, above) if self.strict else self._check_undecided(floor, above)
         if self.classes is not None:
             value = self.classes.of_sizes(np.repeat(*found.good), dropped, cost.k)
         else:
-            value = cost.additive(levels) + self._dropping(levels, found.bad)
+            value = cost.additive(levels) + self._price_of_dropping(levels, found.bad)
         return Check(value, dropped, floor.least, above, floor.below, floor.floors)
 
     def _floor_of_nodes(self, levels: LongVector, lost: int, rows: tuple[Sizes, ...]) -> Floor:
@@ -315,8 +315,8 @@ class DistantJudge(Judge):
         least_of_all = sum(float(floors[j, : level + 1].min()) for j, level in enumerate(levels.tolist()))
         return Floor(lost, own, least_of_all, 0.0, floors)
 
-    def _dropping(self, levels: LongVector, rows: tuple[Sizes, ...]) -> float:
-        """Return how much more it costs to drop rows than to show them, from how many there are in each node."""
+    def _price_of_dropping(self, levels: LongVector, rows: tuple[Sizes, ...]) -> float:
+        """Return the additional loss of suppressing rows, from the number of rows in each node."""
         total, gain = 0.0, self.objective.gain
         for j, (nodes, many) in enumerate(rows):
             start, size = (int(number) for number in self.rollups.fields[j, 3:])

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.engines.spark.catalog_names import is_table
 from shoal.engines.spark.catalog_tables import Table
-from shoal.engines.spark.session import translated
+from shoal.engines.spark.session import translate_errors
 from shoal.engines.spark.spark_sources import EMPTY, Store, address, shares_files, with_empty_text
 from shoal.errors import OutputError
-from shoal.io.databases.transactions import forced
+from shoal.io.databases.transactions import hint_at_replacing
 from shoal.io.draft_folders import DraftFolder, remove_abandoned_folders
 from shoal.io.drafts import alone_in, draft_number, draft_path, is_draft
 from shoal.io.formats import FORMATS, suffix_of, suffixes
@@ -66,10 +66,10 @@ class Folder:
         folder = cls(session, address(str(output).rstrip("/")), force, kind)
         if is_draft(folder.target.rsplit("/", 1)[-1]):
             raise OutputError(f"{output}: folders of such a name are drafts of Shoal; choose another name")
-        with translated("looking at the place of the release"):
+        with translate_errors("looking at the place of the release"):
             if Store(session, folder.target).exists() and not force:
                 raise OutputError(
-                    f"{output} exists already; choose another name, or overwrite it with {forced()}"
+                    f"{output} exists already; choose another name, or overwrite it with {hint_at_replacing()}"
                 )
             if not Store(session, folder.target.rsplit("/", 1)[0] or "/").exists():
                 parent = folder.target.rsplit("/", 1)[0]
@@ -91,7 +91,7 @@ class Folder:
 
     def check_apart(self, _source: Any, frame: DataFrame) -> None:
         """Refuse to replace a folder that the data is read from, which not even --force allows."""
-        with translated("looking at the place of the release"):
+        with translate_errors("looking at the place of the release"):
             if Store(self.session, self.target).exists() and shares_files(frame, [self.target], folder=True):
                 raise OutputError(f"{self.target} (the release) would replace the data; choose another name")
 
@@ -102,7 +102,7 @@ class Folder:
         store = Store(self.session, parent or "/")
         folder = store.local
         if folder is not None:
-            self.notes += [_left(str(stays)) for stays in remove_abandoned_folders(folder)]
+            self.notes += [_describe_leftover(str(stays)) for stays in remove_abandoned_folders(folder)]
             held = DraftFolder(folder / name)
             try:
                 try:
@@ -113,8 +113,8 @@ class Folder:
             finally:
                 held.close()
             return
-        with translated("looking at the place of the release"):
-            self.notes += [_left(stays) for stays in store.drafts()]
+        with translate_errors("looking at the place of the release"):
+            self.notes += [_describe_leftover(stays) for stays in store.drafts()]
         place = f"{parent}/{draft_path(Path(name)).name}"
         with journal.owe(place):
             try:
@@ -137,7 +137,7 @@ class Folder:
         writer = named.write.mode("errorifexists").option(
             "mapreduce.fileoutputcommitter.marksuccessfuljobs", "false"
         )
-        with translated("writing the release"):
+        with translate_errors("writing the release"):
             if self.is_text:
                 # As our own writer does: null is an empty cell, empty text is quoted, quotes are doubled.
                 writer.csv(place, header=True, sep=self.delimiter, quote='"', escape='"', nullValue="", emptyValue='""',
@@ -147,7 +147,7 @@ class Folder:
 
     def read(self, place: str, columns: tuple[str, ...]) -> DataFrame:
         """Read what was written, as an outsider does, with columns f0, f1, .."""
-        with translated("reading the release back"):
+        with translate_errors("reading the release back"):
             files = Store(self.session, place).files()
             names = [f"f{i}" for i in range(len(columns))]
             if not self.is_text:
@@ -175,11 +175,11 @@ class Folder:
         store, target = Store(self.session, place), Store(self.session, self.target)
         folder = Store(self.session, self.target.rpartition("/")[0] or "/").local
         aside = None
-        with translated("renaming the release"), alone_in([folder] if folder else []), journal.move():
+        with translate_errors("renaming the release"), alone_in([folder] if folder else []), journal.move():
             if target.exists():
                 if not self.force:
                     raise OutputError(
-                        f"{self.target} was created in the meantime; choose another name, or use {forced()}"
+                        f"{self.target} was created in the meantime; choose another name, or use {hint_at_replacing()}"
                     )
                 aside = Store(self.session, f"{self.target}.former-{draft_number()}")
                 if not target.rename(aside):
@@ -195,11 +195,11 @@ class Folder:
             Store(self.session, f"{self.target}/{MARK}").touch()
             journal.write(self.target)
         if aside is not None:
-            with translated("removing the folder that was replaced"):
+            with translate_errors("removing the folder that was replaced"):
                 aside.delete()
 
 
-def _left(place: str) -> str:
+def _describe_leftover(place: str) -> str:
     return (
         f"{place} is from a run that was killed, or that still writes, and holds rows that were not verified: if no "
         "run writes there, remove it"

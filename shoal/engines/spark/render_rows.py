@@ -14,7 +14,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from shoal.coding.column_plan import bound_names
 from shoal.coding.hierarchy.label_parser import locate
 from shoal.engines.spark.encode_columns import distinct_values
-from shoal.engines.spark.session import translated
+from shoal.engines.spark.session import translate_errors
 from shoal.engines.spark.tasks import Tally, codes_of, pieces, without_values
 from shoal.errors import DataError, EngineError, LimitError
 from shoal.release.bounds import bound_columns
@@ -44,13 +44,13 @@ class Shown(Brief):
     """Parts that the method finds no release of, and why."""
 
 
-def summed_up(session: SparkSession, frame: DataFrame, table: Any) -> Shown:
+def sum_rows(session: SparkSession, frame: DataFrame, table: Any) -> Shown:
     """Count the ranges and codes of the rows that will be published. Raises the error of a method in a part, unless it
     is that the part has no release."""
     sizes = tuple(attribute.hierarchy.size for attribute in table.attributes)
     shared = session.sparkContext.broadcast(sizes)
     summed = frame.mapInArrow(lambda batches: _sum(batches, shared.value), "part binary")
-    with translated("finishing the boxes"):
+    with translate_errors("finishing the boxes"):
         parts = [pickle.loads(row["part"]) for row in summed.collect()]
     failed = {}
     for part, error in sorted(one for found in parts for one in found["errors"]):
@@ -91,7 +91,7 @@ def _sum(batches: Iterator[pa.RecordBatch], sizes: tuple[int, ...]) -> Iterator[
         "rows": rows,
         "lone": lone,
         "errors": errors,
-        "ranges": [own.found() for own in ranges],
+        "ranges": [own.occurrences() for own in ranges],
         "seen": seen,
     }
     yield pa.RecordBatch.from_pydict({"part": pa.array([pickle.dumps(found)], pa.binary())})
@@ -107,7 +107,7 @@ class Names(Brief):
     """One per published column: the name, and its bounds if they are shown."""
 
 
-def rendered(
+def render_frame(
     session: SparkSession,
     frame: DataFrame,
     coded: Coded,
@@ -116,7 +116,7 @@ def rendered(
     *,
     as_text: bool,
 ) -> DataFrame:
-    """Return the rows that are published, with columns f0, f1, .. in the order of `CodedTable.shown_columns`."""
+    """Return the rows that are published, with columns f0, f1, .. in the order of `CodedTable.release_columns`."""
     from pyspark.sql.pandas.types import from_arrow_type
     from pyspark.sql.types import StringType, StructField, StructType
 
@@ -133,15 +133,15 @@ def rendered(
         texts = [cells]
         if attribute.bounds is not None:
             texts += bound_columns(cells, attribute.bounds, hierarchy, among)
-        texts = [_plain(coded.narrowed(text, attribute.name), as_text=as_text) for text in texts]
+        texts = [_plain(coded.narrow_values(text, attribute.name), as_text=as_text) for text in texts]
         names.append(Names(low.astype(np.int64) * hierarchy.size + high, hierarchy.size, tuple(texts)))
         own = [attribute.name, *(bound_names(attribute.name) if attribute.bounds is not None else ())]
         for at, name in enumerate(own):
             looked[name] = (j, at, texts[at])
     order: list[Any] = []
     fields = []
-    narrow = _narrowed(frame, coded)
-    for i, name in enumerate(table.shown_columns):
+    narrow = _narrow_columns(frame, coded)
+    for i, name in enumerate(table.release_columns):
         if name in looked:
             j, at, text = looked[name]
             order.append((j, at))
@@ -157,14 +157,14 @@ def rendered(
     return frame.mapInArrow(lambda batches: _render(batches, shared.value), StructType(fields))
 
 
-def _narrowed(frame: DataFrame, coded: Coded) -> dict[str, tuple[pl.Series, pl.Series]]:
+def _narrow_columns(frame: DataFrame, coded: Coded) -> dict[str, tuple[pl.Series, pl.Series]]:
     """Return, for the columns that are published as they are and whose types were guessed from all rows, the values
     that published rows have, and the same in the type that these have by themselves."""
     own = {f"k{k}": name for k, name in enumerate(coded.kept) if name in coded.guessed.columns}
     there = distinct_values(frame, list(own)) if own else {}
     if len(there) < len(own):  # they are too many for one job
         there = {name: distinct_values(frame, [name])[name] for name in own}
-    found = {name: (values, coded.narrowed(values, own[name])) for name, (values, _) in there.items()}
+    found = {name: (values, coded.narrow_values(values, own[name])) for name, (values, _) in there.items()}
     return {name: (old, new) for name, (old, new) in found.items() if old.dtype != new.dtype}
 
 
@@ -173,7 +173,7 @@ def _plain(column: pl.Series, *, as_text: bool) -> pl.Series:
     from shoal.io.formats.delimited import Csv
 
     if as_text:
-        return Csv().fitted_column(column).cast(pl.String)
+        return Csv().fit_column(column).cast(pl.String)
     return column.cast(pl.String) if isinstance(column.dtype, pl.Categorical | pl.Enum) else column
 
 
@@ -208,7 +208,7 @@ def _arrow(column: pl.Series) -> Any:
     return column.to_arrow(compat_level=pl.CompatLevel.oldest())
 
 
-def shuffled(frame: DataFrame, parts: int, random: Generator) -> DataFrame:
+def shuffle_rows(frame: DataFrame, parts: int, random: Generator) -> DataFrame:
     """Spread rows evenly over files, and sort each file by a keyed hash of what its rows show.
 
     The order follows from the published rows and from a key that nobody keeps, so it tells nothing else about the
@@ -232,8 +232,8 @@ def hashable(frame: DataFrame, name: str) -> Any:
     return F.to_json(F.col(name)) if "map<" in kind else F.col(name)
 
 
-def checked_rows(shown: Shown, allowed: int, whole: int) -> None:
-    """Refuse a release that lost rows on its way, which would be a fault of the cluster, not of the data."""
+def check_rows(shown: Shown, allowed: int, whole: int) -> None:
+    """Raise EngineError if more rows are missing than may be suppressed, which means that the cluster lost them."""
     if whole - shown.rows > allowed:
         raise EngineError(
             f"{whole - shown.rows:,} of {whole:,} rows were lost or suppressed, but at most {allowed:,} may be: did "

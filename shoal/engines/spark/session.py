@@ -74,7 +74,7 @@ def session_for(engine: Engine | None) -> SparkSession:
     try:
         session = builder.getOrCreate()
     except Exception as error:
-        raise told(error, "starting Spark") from None
+        raise translate_error(error, "starting Spark") from None
     session.sparkContext.setLogLevel("OFF")  # logs of tasks may show values
     return session
 
@@ -87,14 +87,14 @@ CONNECTED = (
 )
 
 
-def _connected(frame: Any) -> bool:
+def _is_connect_frame(frame: Any) -> bool:
     """Return whether a frame is one of Spark Connect."""
     return any(kind.__module__.startswith("pyspark.sql.connect.") for kind in type(frame).__mro__)
 
 
 def session_of(*frames: Any) -> SparkSession:
     """Return the session of some frames, or raise EngineError if Shoal cannot run tasks in it."""
-    if any(_connected(frame) for frame in frames):
+    if any(_is_connect_frame(frame) for frame in frames):
         raise EngineError(CONNECTED)
     if any(frame.isStreaming for frame in frames):
         raise EngineError("a stream has no end, and classes need all rows: write it to a folder first")
@@ -157,7 +157,7 @@ def check_workers(session: SparkSession) -> None:
     if name in _checked:
         return
     count = max(session.sparkContext.defaultParallelism, 1)
-    with translated("starting the workers"):
+    with translate_errors("starting the workers"):
         rows = (
             session.range(0, count, 1, count)
             .mapInArrow(versions, "python string, shoal string, allowed double, needed double")
@@ -212,8 +212,8 @@ _KNOWN = (
 """What Spark's messages contain, and what it means. Its own messages may show values, so they are never repeated."""
 
 
-def told(error: BaseException, stage: str) -> ShoalError:
-    """Return an error of Spark in our words, without any value."""
+def translate_error(error: BaseException, stage: str) -> ShoalError:
+    """Convert a Spark error to an error of Shoal, without values of the data."""
     if isinstance(error, ShoalError):
         return error
     text = str(error)
@@ -226,8 +226,8 @@ def told(error: BaseException, stage: str) -> ShoalError:
 
 
 @contextlib.contextmanager
-def translated(stage: str) -> Iterator[None]:
-    """Tell errors of Spark in our words."""
+def translate_errors(stage: str) -> Iterator[None]:
+    """Convert Spark errors that are raised in this block to errors of Shoal."""
     try:
         yield
     except ShoalError:
@@ -237,7 +237,7 @@ def translated(stage: str) -> Iterator[None]:
             raise
         if type(error).__module__.split(".")[0] not in ("pyspark", "py4j"):
             raise
-        raise told(error, stage) from None
+        raise translate_error(error, stage) from None
 
 
 def in_words(stage: str) -> Callable[[Callable[..., Found]], Callable[..., Found]]:
@@ -245,11 +245,11 @@ def in_words(stage: str) -> Callable[[Callable[..., Found]], Callable[..., Found
 
     def wrap(work: Callable[..., Found]) -> Callable[..., Found]:
         @wraps(work)
-        def told_(*given: Any, **named: Any) -> Found:
-            with translated(stage):
+        def run_translated(*given: Any, **named: Any) -> Found:
+            with translate_errors(stage):
                 return work(*given, **named)
 
-        return told_
+        return run_translated
 
     return wrap
 
@@ -263,8 +263,8 @@ def _wait_for_end(context: Any, tag: str) -> None:
 
 
 @contextlib.contextmanager
-def cancelled_with(session: SparkSession) -> Iterator[None]:
-    """End the jobs of this block with it, also after an interrupt."""
+def cancel_with(session: SparkSession) -> Iterator[None]:
+    """Cancel the Spark jobs of this block when it ends, also after an interrupt."""
     context = session.sparkContext
     name = f"shoal-{uuid.uuid4().hex}"
     context.addJobTag(name)

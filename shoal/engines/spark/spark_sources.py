@@ -138,10 +138,10 @@ def read(session: SparkSession, source: Any, options: ReadOptions) -> Source:
     """Return a table that Spark reads. Raises DataError if there is none, if it is in another format, or if its files
     do not have the same columns."""
     if is_spark_frame(source):
-        return _framed(source, source.columns, options, text=False)
+        return _build_source(source, source.columns, options, text=False)
     if is_table(source):
         frame = table_frame(session, str(source))
-        return _framed(frame, frame.columns, options, text=False, place=str(source))
+        return _build_source(frame, frame.columns, options, text=False, place=str(source))
     place = address(source)
     store = Store(session, place)
     if not store.exists():
@@ -161,7 +161,7 @@ def read(session: SparkSession, source: Any, options: ReadOptions) -> Source:
     if kind == Parquet.name:
         return _parquet(session, source, files, options)
     if kind is not None and issubclass(FORMATS[kind], Csv):
-        return _delimited(session, store, source, files, options)
+        return _read_delimited(session, store, source, files, options)
     raise DataError(f"{source}: on Spark, Shoal reads Parquet and CSV; convert the table first")
 
 
@@ -170,7 +170,7 @@ def _kind(file: str) -> str | None:
     return None if suffix is None else suffixes()[suffix]
 
 
-def _framed(
+def _build_source(
     frame: DataFrame, names: Sequence[str], options: ReadOptions, *, text: bool, place: str = ""
 ) -> Source:
     twice = [name for name in dict.fromkeys(names) if list(names).count(name) > 1]
@@ -186,7 +186,7 @@ def _parquet(session: SparkSession, source: Any, files: list[str], options: Read
         schemas = list(pool.map(lambda file: _columns_of(session, file), files))
     _refuse_changes(source, files, schemas)
     frame = session.read.parquet(*files)
-    return _framed(frame, [name for name, _ in schemas[0]], options, text=False, place=str(source))
+    return _build_source(frame, [name for name, _ in schemas[0]], options, text=False, place=str(source))
 
 
 def _columns_of(session: SparkSession, file: str) -> list[tuple[str, str]]:
@@ -222,14 +222,14 @@ def _short(file: str) -> str:
     return file.rsplit("/", 1)[-1]
 
 
-def _delimited(
+def _read_delimited(
     session: SparkSession, store: Store, source: Any, files: list[str], options: ReadOptions
 ) -> Source:
-    from shoal.io.formats.delimited_text import settled
+    from shoal.io.formats.delimited_text import settle_options
 
-    names, options = settled(store.head(files[0]), Path(_short(files[0])), options)
+    names, options = settle_options(store.head(files[0]), Path(_short(files[0])), options)
     for file in files[1:]:
-        own, _ = settled(store.head(file), Path(_short(file)), options)
+        own, _ = settle_options(store.head(file), Path(_short(file)), options)
         _refuse_changes(source, [files[0], file], [[(n, "text") for n in names], [(n, "text") for n in own]])
     from pyspark.sql import functions as F
     from pyspark.sql.types import StringType, StructField, StructType
@@ -256,4 +256,4 @@ def _delimited(
         enforceSchema=True,
         emptyValue=EMPTY,
     )
-    return _framed(with_empty_text(frame), names, options, text=True, place=str(source))
+    return _build_source(with_empty_text(frame), names, options, text=True, place=str(source))

@@ -55,7 +55,7 @@ def without_values(stage: str) -> Callable[[Callable[..., Found]], Callable[...,
 
     def wrap(work: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(work)
-        def guarded(*given: Any, **named: Any) -> Any:
+        def run_guarded(*given: Any, **named: Any) -> Any:
             try:
                 yield from work(*given, **named)
             except (MemoryError, ImportError, GeneratorExit):
@@ -65,7 +65,7 @@ def without_values(stage: str) -> Callable[[Callable[..., Found]], Callable[...,
                     raise
                 raise failure(error, stage) from None
 
-        return guarded
+        return run_guarded
 
     return wrap
 
@@ -112,7 +112,7 @@ class Tally:
         sums = np.bincount(place, weights=np.concatenate([self._rows, rows]), minlength=len(both))
         self._index, self._rows = both, sums.astype(np.int64)
 
-    def found(self) -> tuple[LongVector, LongVector]:
+    def occurrences(self) -> tuple[LongVector, LongVector]:
         """Return the numbers that occur, and how often."""
         if self._dense is None:
             return self._index, self._rows

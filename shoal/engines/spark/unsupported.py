@@ -20,7 +20,7 @@ def check_possible(policy: Policy) -> Method:
     from shoal.methods import METHODS
 
     name = policy.method.name
-    problems = judging_problems(policy)
+    problems = check_judging(policy)
     if name not in METHODS:
         hint = "find the best method on a sample with the local engine, and name it"
         raise PolicyError(
@@ -54,7 +54,7 @@ def check_possible(policy: Policy) -> Method:
         why = "pseudonyms are drawn on one machine"
         name = policy.pseudonyms[0]
         problems.append(Problem(f"columns.{name}.publish", why, f"leave it out, or {LOCAL}"))
-    for name in policy.perturbed:
+    for name in policy.perturbations:
         why = "values are perturbed on one machine"
         problems.append(Problem(f"columns.{name}.perturb", why, f"leave it out, or {LOCAL}"))
     if policy.release.escape_formulas:
@@ -77,7 +77,7 @@ def by_classes(kind: type[Method]) -> bool:
     return (kind.shows.classes or kind.can.make_buckets) and not kind.can.presence_only
 
 
-def judging_problems(policy: Policy) -> list[Problem]:
+def check_judging(policy: Policy) -> list[Problem]:
     """Return what of a policy Spark cannot judge."""
     problems = []
     for model in policy.models():
@@ -94,7 +94,7 @@ def judging_problems(policy: Policy) -> list[Problem]:
             why = f"{model.name} is verified on the cells of all rows"
             problems.append(Problem(f"columns.{model.key.name}", why, f"leave it out, or {LOCAL}"))
             break
-    if policy.population is not None and policy.population.listed:
+    if policy.population is not None and policy.population.has_table:
         why = "who could be in the table is compared row by row"
         problems.append(Problem("population", why, f"leave it out, or {LOCAL}"))
     if policy.privacy.earlier is not None:

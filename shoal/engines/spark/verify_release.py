@@ -17,7 +17,7 @@ from shoal.coding import Attribute
 from shoal.coding.groups import Groups, group
 from shoal.documents.codebook.label_losses import MOST_LABELS
 from shoal.engines.spark.driver_tables import Tallied, empty_codes
-from shoal.engines.spark.session import translated
+from shoal.engines.spark.session import translate_errors
 from shoal.engines.spark.tasks import failure
 from shoal.errors import DataError, ShoalError
 from shoal.judging.models.model import GroupModel, Model
@@ -85,7 +85,7 @@ class Judged(Brief):
     """Columns with cells that their hierarchy does not know."""
 
 
-def verified(
+def verify_rows(
     session: SparkSession,
     frame: DataFrame,
     reading: Reading,
@@ -107,7 +107,7 @@ def verified(
     judged = counted.repartition(parts, *quasi).mapInArrow(
         lambda batches: _judge(batches, shared.value), "part binary"
     )
-    with translated("verifying the rows that were written"):
+    with translate_errors("verifying the rows that were written"):
         found = [pickle.loads(row["part"]) for row in judged.collect()]
     errors = [part["error"] for part in found if part.get("error")]
     if errors:
@@ -149,7 +149,7 @@ def _together(
         labels=_labels([part["labels"] for part in parts]),
     )
     verdicts = {}
-    for at_, model in enumerate(requirements.judged):
+    for at_, model in enumerate(requirements.all_models):
         if isinstance(model, GroupModel):
             told = [part["models"][at_] for part in parts]
             verdicts[at_] = _verdict(model, published, told)
@@ -169,7 +169,7 @@ def _labels(parts: list[dict[str, dict[str | None, int] | None]]) -> dict[str, d
     return found
 
 
-def _counted_labels(column: pl.Series, weights: LongVector) -> dict[str | None, int] | None:
+def _count_labels(column: pl.Series, weights: LongVector) -> dict[str | None, int] | None:
     """Return how many rows show each text of a column; None if there are too many to send."""
     texts = (
         pl.DataFrame({"text": label_texts(column), "rows": weights})
@@ -196,14 +196,14 @@ def _verdict(model: GroupModel, published: Published, told: list[tuple[float, in
     if not told:
         return model.verdict(published, None, True, "nothing is published")
     worst = (min if model.higher_is_safer else max)(reached for reached, _, _ in told)
-    return model.summed_up(published, worst, sum(one[1] for one in told), sum(one[2] for one in told))
+    return model.judge_summary(published, worst, sum(one[1] for one in told), sum(one[2] for one in told))
 
 
 def _judge(batches: Iterator[pa.RecordBatch], reading: Reading) -> Iterator[pa.RecordBatch]:
     """Judge the classes of a partition. Messages of ours are passed on; others may show values."""
     held = list(batches)
     try:
-        found = _found(pa.Table.from_batches(held), reading) if held else {"rows": 0}
+        found = _summarize_partition(pa.Table.from_batches(held), reading) if held else {"rows": 0}
     except ShoalError as error:
         found = {"rows": 0, "error": str(error)}
     except (MemoryError, ImportError):
@@ -213,7 +213,7 @@ def _judge(batches: Iterator[pa.RecordBatch], reading: Reading) -> Iterator[pa.R
     yield pa.RecordBatch.from_pydict({"part": pa.array([pickle.dumps(found)], pa.binary())})
 
 
-def _found(table: pa.Table, reading: Reading) -> dict[str, Any]:
+def _summarize_partition(table: pa.Table, reading: Reading) -> dict[str, Any]:
     rows = pl.DataFrame(
         {
             reading.columns[int(name[1:])]: pl.from_arrow(table.column(name))
@@ -241,9 +241,9 @@ def _found(table: pa.Table, reading: Reading) -> dict[str, Any]:
         if not isinstance(model, GroupModel):
             told.append(None)
             continue
-        reached = model.reached(groups)
+        reached = model.score_groups(groups)
         worst = float(reached.min() if model.higher_is_safer else reached.max())
-        told.append((worst, int((~model.satisfied(groups)).sum()), len(groups)))
+        told.append((worst, int((~model.holds_in(groups)).sum()), len(groups)))
     return {
         "rows": weighed.rows,
         "sizes": np.unique(weighed.sizes, return_counts=True),
@@ -251,5 +251,5 @@ def _found(table: pa.Table, reading: Reading) -> dict[str, Any]:
         "faults": weighed.faults,
         "unknown": unknown,
         "models": told,
-        "labels": {a.name: _counted_labels(rows[a.name], weights) for a in reading.attributes},
+        "labels": {a.name: _count_labels(rows[a.name], weights) for a in reading.attributes},
     }

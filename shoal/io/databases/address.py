@@ -82,7 +82,7 @@ def refuse_other_form(text: str) -> None:
         )
 
 
-def parsed(text: str, example: str) -> Address:
+def parse_address(text: str, example: str) -> Address:
     """Return the parts of an address, or raise `DataError`; `example` is one of the same kind.
 
     What is refused is not repeated: if it has a password, nobody knows where that begins and ends.
@@ -147,9 +147,9 @@ def _option(text: str, scheme: str) -> tuple[str, str]:
     return unquote(name), unquote(value)
 
 
-def parsed_file(text: str, example: str) -> Address:
+def parse_file_address(text: str, example: str) -> Address:
     """Return the address of a database in one file, or raise `DataError`."""
-    found = parsed(text, example)
+    found = parse_address(text, example)
     if found.hosts or found.user or found.options or not found.name or found.name.startswith(":"):
         raise DataError(
             f"a {found.scheme}:// address names a file: {example} is one in the current folder, and "

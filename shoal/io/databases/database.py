@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from shoal.errors import DataError, OutputError, ShoalError
 from shoal.io.column_names import refuse_duplicates
-from shoal.io.databases.address import Address, parsed, parsed_file
+from shoal.io.databases.address import Address, parse_address, parse_file_address
 from shoal.io.databases.database_table import DatabaseTable
-from shoal.io.databases.passwords import scrubbed
+from shoal.io.databases.passwords import scrub_passwords
 from shoal.io.databases.sessions import Session
-from shoal.io.databases.sql_names import TableName, chosen, listed, meanings, quoted
+from shoal.io.databases.sql_names import TableName, chosen, list_names, meanings, quote_name
 from shoal.io.formats.format import Format, Holder, check_readable
 from shoal.io.read_errors import as_data_error
 from shoal.support.machine.memory import is_lack_of_memory
@@ -60,11 +60,11 @@ class Database(Format, Holder):
         """Return whether a connection, given by a user, leads to such a database."""
 
     @abstractmethod
-    def joined(self, connection: Any) -> Session:
-        """Return a session over a connection that a user gave; it stays open."""
+    def wrap_connection(self, connection: Any) -> Session:
+        """Wrap a connection that the user gave; Shoal does not close it."""
 
     @abstractmethod
-    def connected(self, address: Address, *, writing: bool) -> Session:
+    def connect(self, address: Address, *, writing: bool) -> Session:
         """Return a session of Shoal's own. Without `writing`, in a read-only transaction with one snapshot."""
 
     @abstractmethod
@@ -86,7 +86,7 @@ class Database(Format, Holder):
         """Return what the driver raises."""
 
     @abstractmethod
-    def meaning(self, error: BaseException) -> str:
+    def explain_error(self, error: BaseException) -> str:
         """Return what an error of the driver means and what to do, without values of the data."""
 
     @abstractmethod
@@ -95,7 +95,7 @@ class Database(Format, Holder):
 
     @abstractmethod
     def column_type(self, dtype: pl.DataType) -> str:
-        """Return the type, in SQL, of a column that `fitted_column` returned."""
+        """Return the type, in SQL, of a column that `fit_column` returned."""
 
     @abstractmethod
     def identity(self, session: Session) -> str:
@@ -118,9 +118,9 @@ class Database(Format, Holder):
         return []
 
     def create(self, session: Session, name: TableName, data: pl.DataFrame) -> None:
-        """Make a table of data that `fitted` returned."""
+        """Make a table of data that `fit_table` returned."""
         columns = ", ".join(
-            f"{quoted(column)} {self.column_type(dtype)}" for column, dtype in data.schema.items()
+            f"{quote_name(column)} {self.column_type(dtype)}" for column, dtype in data.schema.items()
         )
         session.execute(f"CREATE TABLE {name.sql} ({columns})")
         if data.height:
@@ -130,49 +130,49 @@ class Database(Format, Holder):
 
     def address(self, text: str) -> Address:
         """Return the parts of an address, or raise `DataError`."""
-        return parsed_file(text, self.example) if self.in_file else parsed(text, self.example)
+        return parse_file_address(text, self.example) if self.in_file else parse_address(text, self.example)
 
     def read(self, source: str | os.PathLike[str] | DatabaseTable, options: ReadOptions) -> Frame:
         """Return a table, or the result of a query."""
         stored = source if isinstance(source, DatabaseTable) else DatabaseTable(os.fspath(source))
-        with as_data_error(stored, self.title), self.opened(stored) as session:
-            from shoal.io.frame import framed
+        with as_data_error(stored, self.title), self.open_session(stored) as session:
+            from shoal.io.frame import build_frame
 
-            wanted = self.wanted(session, stored)
+            wanted = self.resolve_selection(session, stored)
             data = self.data(session, wanted)
-            own = self.guessed(session, wanted, data)
-            return framed(self.name, data.lazy(), options, where=str(stored), stored=stored, guessed=own)
+            own = self.columns_to_guess(session, wanted, data)
+            return build_frame(self.name, data.lazy(), options, where=str(stored), stored=stored, guessed=own)
 
-    def guessed(self, session: Session, wanted: Wanted, data: pl.DataFrame) -> Guessed | None:
+    def columns_to_guess(self, session: Session, wanted: Wanted, data: pl.DataFrame) -> Guessed | None:
         """Return the columns whose types follow from their values, because the database declares none."""
         return None
 
     def check(self, stored: DatabaseTable) -> None:
         """Raise `DataError` if there is no such table, or no connection. Asks for a password, if it must."""
-        with as_data_error(stored, self.title), self.opened(stored) as session:
-            self.wanted(session, stored)
+        with as_data_error(stored, self.title), self.open_session(stored) as session:
+            self.resolve_selection(session, stored)
 
     def has(self, stored: DatabaseTable) -> bool:
         """Return whether there is such a table."""
-        with as_data_error(stored, self.title), self.opened(stored) as session:
+        with as_data_error(stored, self.title), self.open_session(stored) as session:
             there = self.tables(session)
         return stored.table is not None and any(name in there for name in meanings(stored.table))
 
     @contextlib.contextmanager
-    def opened(self, stored: DatabaseTable, *, writing: bool = False) -> Iterator[Session]:
-        """Connect, and turn errors of the driver into words."""
-        missing = self.missing(writing=writing) if isinstance(stored.source, str) else ""
+    def open_session(self, stored: DatabaseTable, *, writing: bool = False) -> Iterator[Session]:
+        """Open a session, and convert errors of the driver to DataError."""
+        missing = self.what_to_install(writing=writing) if isinstance(stored.source, str) else ""
         if missing:
             raise DataError(f"{stored.place}: {missing}")
         session: Session | None = None
         try:
             if not isinstance(stored.source, str):
-                session = self.joined(stored.source)
+                session = self.wrap_connection(stored.source)
             else:
                 address = self.address(stored.source)
                 if self.in_file and not writing:
                     check_readable(Path(address.name))
-                session = self.connected(address, writing=writing)
+                session = self.connect(address, writing=writing)
             yield session
         except DataError as error:
             if writing:
@@ -188,9 +188,9 @@ class Database(Format, Holder):
         """Raise an error of the driver in words. The driver's own may show values, so nothing leads back to it."""
         if is_lack_of_memory(error) or type(error).__name__ == "OutOfMemoryException":
             raise MemoryError from None  # the table is good
-        raise kind(scrubbed(f"{stored}: {self.meaning(error)}")) from None
+        raise kind(scrub_passwords(f"{stored}: {self.explain_error(error)}")) from None
 
-    def wanted(self, session: Session, stored: DatabaseTable) -> Wanted:
+    def resolve_selection(self, session: Session, stored: DatabaseTable) -> Wanted:
         """Return what to select, or raise `DataError` if there is no such table."""
         if stored.query is not None:
             query = stored.query.strip().rstrip(";").strip()
@@ -201,7 +201,7 @@ class Database(Format, Holder):
             return Wanted(f"SELECT * FROM ({query}\n) AS shoal_query", str(stored))
         there = self.tables(session)
         if stored.table is None:
-            names = ", ".join(listed(there)[:12])
+            names = ", ".join(list_names(there)[:12])
             raise DataError(
                 f"{stored.place}: say which table, "
                 + either(

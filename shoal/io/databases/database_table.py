@@ -35,7 +35,7 @@ class DatabaseTable:
     def __post_init__(self) -> None:
         """Refuse what can be read by no database."""
         if _of_sqlalchemy(self.source):
-            pooled = _pooled(self.source)
+            pooled = _unwrap_pool(self.source)
             object.__setattr__(self, "_pooled", pooled)  # without it, the pool would take the connection back
             object.__setattr__(self, "source", pooled.driver_connection)
         if self.table is not None and self.query is not None:
@@ -63,9 +63,9 @@ class DatabaseTable:
     @property
     def database(self) -> Database:
         """The database that it is in, or raise `DataError`."""
-        found = database_at(self.source) if isinstance(self.source, str) else connected_to(self.source)
+        found = database_at(self.source) if isinstance(self.source, str) else database_of(self.source)
         if found is None:
-            raise DataError(_unknown(self.source))
+            raise DataError(_describe_unknown(self.source))
         return found
 
     def named_also(self, ending: str) -> DatabaseTable | None:
@@ -86,15 +86,15 @@ class DatabaseTable:
 
 def _check_name(path: str | Path) -> None:
     if reason := why_not_named(path):
-        raise DataError(f"{printable(_described(path))}: {reason}")  # an address may hold a password
+        raise DataError(f"{printable(_describe_source(path))}: {reason}")  # an address may hold a password
 
 
 def _of_sqlalchemy(source: object) -> bool:
     return type(source).__module__.partition(".")[0] == "sqlalchemy"
 
 
-def _pooled(source: Any) -> Any:
-    """Return what an engine or a connection of SQLAlchemy holds of its pool."""
+def _unwrap_pool(source: Any) -> Any:
+    """Return the driver's connection behind a SQLAlchemy engine or connection."""
     return source.raw_connection() if hasattr(source, "raw_connection") else source.connection
 
 
@@ -107,7 +107,7 @@ def database_at(source: object) -> Database | None:
     return None
 
 
-def connected_to(connection: object) -> Database | None:
+def database_of(connection: object) -> Database | None:
     """Return the database that a connection belongs to; None if it is none that Shoal knows."""
     return next((kind() for kind in _databases() if kind.owns(connection)), None)
 
@@ -128,20 +128,20 @@ def in_database(source: Any, table: str | None = None, query: str | None = None)
             refuse_other_form(source)
     else:
         known = not isinstance(source, os.PathLike) and (
-            _of_sqlalchemy(source) or connected_to(source) is not None
+            _of_sqlalchemy(source) or database_of(source) is not None
         )
     if known:
         return DatabaseTable(source, table, query)
     if table is not None or query is not None:
         what = "table" if table is not None else "query"
         raise DataError(
-            f"a {what} goes with a database, and {_described(source)} is none; "
+            f"a {what} goes with a database, and {_describe_source(source)} is none; "
             + either(command=f"leave out --{what}", python=f"leave out {what}")
         )
     return source
 
 
-def _described(source: Any) -> str:
+def _describe_source(source: Any) -> str:
     if isinstance(source, str) and scheme_of(source):
         return f"a {scheme_of(source)}:// address"
     if isinstance(source, str | os.PathLike):
@@ -149,9 +149,9 @@ def _described(source: Any) -> str:
     return f"a {type(source).__module__.partition('.')[0]}.{type(source).__name__}"
 
 
-def _unknown(source: Any) -> str:
+def _describe_unknown(source: Any) -> str:
     names = [kind.title for kind in _databases()]
     return (
-        f"{_described(source)} is not a database that Shoal can read; it reads "
+        f"{_describe_source(source)} is not a database that Shoal can read; it reads "
         f"{', '.join(names[:-1])} and {names[-1]}"
     )

@@ -47,7 +47,7 @@ def driver_errors() -> tuple[type[BaseException], ...]:
     return (Error, *others)
 
 
-def meaning(error: BaseException) -> str:
+def explain_error(error: BaseException) -> str:
     """Return what an error means and what to do. The texts of a server may show values, so only some are repeated."""
     state = str(getattr(error, "sqlstate", None) or getattr(error, "pgcode", None) or "")
     text = _primary(error)
@@ -87,14 +87,14 @@ def connection_to(address: Address) -> Any:
             return driver.connect(_conninfo(address, passwords.password_of(shown)))
         except Error as error:
             text = str(error)
-            if "no password supplied" in text and passwords.asked(shown):
+            if "no password supplied" in text and passwords.ask_password(shown):
                 continue
             passwords.forget(shown)
-            raise DataError(passwords.scrubbed(f"{shown}: {_refused(text)}")) from None
+            raise DataError(passwords.scrub_passwords(f"{shown}: {_explain_refusal(text)}")) from None
 
 
-def _refused(text: str) -> str:
-    """Say why there is no connection."""
+def _explain_refusal(text: str) -> str:
+    """Explain why the server rejected the connection."""
     reason = first_line(Exception(text)).partition("Failed to connect: ")[2] or first_line(Exception(text))
     if "password authentication failed" in text:
         return f"the server refuses the user or the password; {SECRETS}"

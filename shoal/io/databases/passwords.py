@@ -22,7 +22,7 @@ def password_of(address: str) -> str:
     return _known.get(address, "")
 
 
-def asked(address: str) -> bool:
+def ask_password(address: str) -> bool:
     """Ask for the password of an address, and return whether there is one now."""
     if _ask is None or address in _known:
         return False
@@ -37,8 +37,8 @@ def remember(given: Mapping[str, str]) -> None:
     _known.update(given)
 
 
-def known() -> dict[str, str]:
-    """Return all passwords by address, for a process that works for this one."""
+def all_passwords() -> dict[str, str]:
+    """Return all passwords by address, to pass them to a child process."""
     return dict(_known)
 
 
@@ -47,7 +47,7 @@ def forget(address: str) -> None:
     _known.pop(address, None)
 
 
-def scrubbed(text: str) -> str:
+def scrub_passwords(text: str) -> str:
     """Return a text without any password that was given."""
     for password in _known.values():
         text = text.replace(password, "***")

@@ -22,20 +22,22 @@ class TableName:
 
     def __str__(self) -> str:
         """Return the name as a user may write it."""
-        table = quoted(self.table) if "." in self.table or self.table.startswith('"') else self.table
+        table = quote_name(self.table) if "." in self.table or self.table.startswith('"') else self.table
         return f"{self.schema}.{table}" if self.schema else table
 
     @property
     def sql(self) -> str:
         """The name inside a statement."""
-        return f"{quoted(self.schema)}.{quoted(self.table)}" if self.schema else quoted(self.table)
+        return (
+            f"{quote_name(self.schema)}.{quote_name(self.table)}" if self.schema else quote_name(self.table)
+        )
 
-    def renamed(self, table: str) -> TableName:
+    def with_name(self, table: str) -> TableName:
         """Return a table in the same schema."""
         return TableName(table, self.schema)
 
 
-def quoted(name: str) -> str:
+def quote_name(name: str) -> str:
     """Write an identifier of SQL. Upper case stays upper case."""
     if "\0" in name:
         raise DataError("names in a database cannot contain U+0000")
@@ -69,13 +71,13 @@ def chosen(text: str, there: Sequence[TableName], where: str) -> TableName:
     for meaning in meanings(text):
         if meaning in there:
             return meaning
-    known = listed(there)
+    known = list_names(there)
     hint = did_you_mean(text, known)
     raise DataError(f"{where}: there is no table '{text}'" + (f"; {hint}" if hint else ""))
 
 
-def listed(there: Sequence[TableName]) -> list[str]:
-    """Return the names of tables, each once, without schema where it needs none."""
+def list_names(there: Sequence[TableName]) -> list[str]:
+    """Return the distinct names of tables, with a schema only where the name alone is ambiguous."""
     plain = {name.table for name in there if not name.schema}
     return sorted({str(name) for name in there if not name.schema or name.table not in plain})
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from shoal.errors import DataError, OutputError
 from shoal.io.databases.database import Wanted
 from shoal.io.databases.database_table import DatabaseTable
-from shoal.io.databases.sql_names import TableName, quoted
+from shoal.io.databases.sql_names import TableName, quote_name
 from shoal.io.draft_folders import Draft
 from shoal.io.links import follow_links
 from shoal.support.wording import either
@@ -51,7 +51,9 @@ class Pending:
             if self.draft is not None:
                 with self.draft.create() as file:
                     file.write(self.database.empty())
-            self.session: Session = self._stack.enter_context(self.database.opened(stored, writing=True))
+            self.session: Session = self._stack.enter_context(
+                self.database.open_session(stored, writing=True)
+            )
         except BaseException as error:
             self._stack.close()
             if isinstance(error, OSError):
@@ -69,23 +71,23 @@ class Pending:
         """Write a table, and return it as it is read from the database, and what differs in words."""
         import polars as pl
 
-        from shoal.io.read_back import returned
+        from shoal.io.read_back import compare_returned
 
         database, session = self.database, self.session
         try:
             target = database.target(session, stored)
-            draft = target.renamed(f"shoal_{secrets.token_hex(12)}")
+            draft = target.with_name(f"shoal_{secrets.token_hex(12)}")
             if any(target == other for _, other, _ in self._waiting):
                 raise OutputError(
                     f"{stored} would be written twice; choose another name for one of the tables"
                 )
-            database.create(session, draft, database.fitted(data))
+            database.create(session, draft, database.fit_table(data))
             self._waiting.append((stored, target, draft))
             if self.force and target in database.tables(session):
                 self.notes += database.lost_with(session, target)
             wanted = Wanted(f"SELECT * FROM {draft.sql}", str(stored), draft)
             try:
-                return returned(database.data(session, wanted), data)
+                return compare_returned(database.data(session, wanted), data)
             except (DataError, pl.exceptions.PolarsError, pl.exceptions.PanicException):
                 return data, "the table"  # the message may show values
         except database.errors() as error:
@@ -98,10 +100,10 @@ class Pending:
                 if target in self.database.tables(self.session):
                     if not self.force:
                         raise OutputError(
-                            f"{stored} was created in the meantime; choose another name, or use {forced()}"
+                            f"{stored} was created in the meantime; choose another name, or use {hint_at_replacing()}"
                         )
                     self.session.execute(f"DROP TABLE {target.sql}")
-                self.session.execute(f"ALTER TABLE {draft.sql} RENAME TO {quoted(target.table)}")
+                self.session.execute(f"ALTER TABLE {draft.sql} RENAME TO {quote_name(target.table)}")
             except self.database.errors() as error:
                 self.database.fail(error, stored, OutputError)
 
@@ -126,8 +128,8 @@ class Pending:
         self._stack.close()
 
 
-def forced() -> str:
-    """Return how to allow that a file or a table is replaced."""
+def hint_at_replacing() -> str:
+    """Return the hint how to allow replacing an existing file or table."""
     return either(command="--force", python="force=True", studio="the box 'replace files that exist'")
 
 
@@ -144,16 +146,18 @@ def check_target(stored: DatabaseTable, *, force: bool) -> None:
         if not os.access(path if path.exists() else path.parent, os.W_OK):
             raise OutputError(f"{stored.place}: no permission to write there")
         if not path.exists():
-            missing = database.missing(writing=True)
+            missing = database.what_to_install(writing=True)
             if missing:
                 raise OutputError(f"{stored.place}: {missing}")
             return
-    with database.opened(stored, writing=True) as session:
+    with database.open_session(stored, writing=True) as session:
         target = database.target(session, stored)
         if target not in database.tables(session):
             return
         if not force:
-            raise OutputError(f"{stored} exists already; choose another name, or replace it with {forced()}")
+            raise OutputError(
+                f"{stored} exists already; choose another name, or replace it with {hint_at_replacing()}"
+            )
         reason = database.irreplaceable(session, target)
         if reason:
             raise OutputError(f"{stored}: {reason}")
@@ -173,11 +177,11 @@ def _check_kept(source: DatabaseTable, output: DatabaseTable) -> None:
         return
     if database.in_file and not Path(database.address(output.source).name).exists():
         return
-    with database.opened(output, writing=True) as session:
+    with database.open_session(output, writing=True) as session:
         place, target = database.identity(session), database.target(session, output)
-    with source.database.opened(source) as session:
+    with source.database.open_session(source) as session:
         if database.identity(session) != place:
             return
-        read = database.read_by(session, database.wanted(session, source))
+        read = database.read_by(session, database.resolve_selection(session, source))
     if target in read:
         raise OutputError(f"{output} would replace the data; choose another name")

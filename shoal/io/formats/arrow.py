@@ -27,7 +27,7 @@ class Arrow(FileFormat):
 
         return pl.scan_ipc(path), options
 
-    def fitted_column(self, column: pl.Series) -> pl.Series:
+    def fit_column(self, column: pl.Series) -> pl.Series:
         """Return integers of 128 bits as decimal numbers."""
         return without_wide_integers(column)
 

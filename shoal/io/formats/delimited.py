@@ -43,7 +43,7 @@ class Csv(FileFormat):
         data, options = read_delimited(path, options)
         return data.lazy(), options
 
-    def guessed(self, path: Path, query: pl.LazyFrame, options: ReadOptions) -> Guessed | None:
+    def columns_to_guess(self, path: Path, query: pl.LazyFrame, options: ReadOptions) -> Guessed | None:
         """Return all columns: text has no types."""
         from shoal.io.narrow_types import Guessed
 
@@ -83,7 +83,7 @@ class Csv(FileFormat):
             return ""
         return f"column '{data.columns[0]}' is the only one, and null in it is a blank line, which most readers skip"
 
-    def fitted_column(self, column: pl.Series) -> pl.Series:
+    def fit_column(self, column: pl.Series) -> pl.Series:
         """Return categories, times and value sets as text."""
         from shoal.io.text_columns import as_text
 

@@ -25,10 +25,10 @@ import polars as pl
 from shoal.errors import DataError
 from shoal.io.column_names import refuse_duplicates, refuse_patterns
 from shoal.io.formulas import unescape_formulas
-from shoal.io.narrow_types import typed
+from shoal.io.narrow_types import parse_texts
 from shoal.io.read_errors import check_unpacked
 from shoal.io.read_options import ReadOptions
-from shoal.support.wording import counted, setting
+from shoal.support.wording import format_count, format_setting
 
 DELIMITERS = (";", "\t", "|", ",")
 """In order of preference: commas occur in text and numbers, the others hardly ever do."""
@@ -88,10 +88,10 @@ def read_delimited(path: Path, options: ReadOptions) -> tuple[pl.DataFrame, Read
     data = _read_fast(text, _column_names(text, options.header), options)
     if options.escape_formulas:
         data = unescape_formulas(data)
-    return data.with_columns([typed(column, options) for column in data]), options
+    return data.with_columns([parse_texts(column, options) for column in data]), options
 
 
-def settled(head: bytes, path: Path, options: ReadOptions) -> tuple[list[str], ReadOptions]:
+def settle_options(head: bytes, path: Path, options: ReadOptions) -> tuple[list[str], ReadOptions]:
     """Return the names of the columns of a file, and the options completed with what was detected, from its first
     bytes. For tables that another reader splits.
     """
@@ -110,7 +110,7 @@ def settled(head: bytes, path: Path, options: ReadOptions) -> tuple[list[str], R
 def _as_utf8(path: Path, options: ReadOptions) -> tuple[_Text, str]:
     converted: bytes | None = None
     if path.suffix == ".gz":
-        converted = _unpacked(path)
+        converted = _unpack(path)
     text = _Text(path, converted, section=options.section)
     if converted == b"":
         raise DataError(f"{path}: the file is empty")
@@ -140,12 +140,12 @@ def _refuse_unmarked(text: _Text, head: bytes) -> None:
             own = f'[{text.section}] encoding = "{name}" in the policy'
             raise DataError(
                 f"{text.path}: the file looks like UTF-16 without a byte order mark; name its encoding: {own}, or "
-                f"{setting(f'{text.section}.encoding', name)}"
+                f"{format_setting(f'{text.section}.encoding', name)}"
             )
 
 
-def _unpacked(path: Path) -> bytes:
-    """Return what a compressed file holds, if there is memory for it."""
+def _unpack(path: Path) -> bytes:
+    """Return the content of a compressed file, if it fits into memory."""
     content = bytearray()
     with gzip.open(path) as file:
         while piece := file.read(_CHUNK):
@@ -159,7 +159,7 @@ def _not_decodable(text: _Text, encoding: str, before: bytes, byte: int) -> Data
     line = before.count(b"\n") + 1
     other = "latin-1" if encoding != "latin-1" else "utf-8"
     own = f'[{text.section}] encoding = "{other}" in the policy'
-    hint = f"{own}, or {setting(f'{text.section}.encoding', other)}"
+    hint = f"{own}, or {format_setting(f'{text.section}.encoding', other)}"
     return DataError(
         f"{text.path}: line {line}, byte {len(before)}: 0x{byte:02x} is not valid {encoding}; "
         f"name the encoding of the file, for example {hint}"
@@ -218,7 +218,7 @@ def _settle_delimiter(text: _Text, options: ReadOptions, quote: str) -> str:
 
 
 def _column_names(text: _Text, header: bool) -> list[str]:
-    _, first = next(_numbered_records(text), (1, []))
+    _, first = next(_number_records(text), (1, []))
     path = text.path
     if not header:
         return [f"column_{number}" for number in range(1, max(1, len(first)) + 1)]
@@ -270,18 +270,18 @@ def _delimiters_outside_quotes(text: _Text) -> int:
     return total
 
 
-def _numbered_records(text: _Text) -> Iterator[tuple[int, list[str]]]:
+def _number_records(text: _Text) -> Iterator[tuple[int, list[str]]]:
     """Yield each row with the number of its first line, up to the first row that cannot be split."""
     line = 0
 
-    def counted() -> Iterator[str]:
+    def count_lines() -> Iterator[str]:
         nonlocal line
         for line, content in enumerate(text.lines(), 1):  # noqa: B007
             yield content
 
     start = 1
     with contextlib.suppress(csv.Error):
-        for record in _reader(counted(), text.delimiter, text.quote):
+        for record in _reader(count_lines(), text.delimiter, text.quote):
             yield start, record
             start = line + 1
 
@@ -290,9 +290,9 @@ def _without_blank_lines(text: _Text, data: pl.DataFrame, header: bool) -> pl.Da
     """Drop blank lines, which the reader turns into rows of nulls; refuse a row that has too few fields."""
     keep = np.ones(data.height, np.bool_)
     row = -int(header)
-    for line, record in _numbered_records(text):
+    for line, record in _number_records(text):
         if record and len(record) != data.width:
-            raise _ragged(text, line, len(record), data.width)
+            raise _uneven_row_error(text, line, len(record), data.width)
         if not record and row < len(keep):
             keep[row] = False
         row += 1
@@ -301,9 +301,10 @@ def _without_blank_lines(text: _Text, data: pl.DataFrame, header: bool) -> pl.Da
     return data.filter(pl.Series(keep))
 
 
-def _ragged(text: _Text, line: int, found: int, expected: int) -> DataError:
+def _uneven_row_error(text: _Text, line: int, found: int, expected: int) -> DataError:
     return DataError(
-        f"{text.path}: line {line}: {counted(found, 'field')}, but the table has {counted(expected, 'column')}; "
+        f"{text.path}: line {line}: {format_count(found, 'field')}, but the table has "
+        f"{format_count(expected, 'column')}; "
         f"correct the line, or set [{text.section}] delimiter and quote"
     )
 
@@ -311,9 +312,9 @@ def _ragged(text: _Text, line: int, found: int, expected: int) -> DataError:
 def _explain(text: _Text, columns: int) -> DataError:
     """Find out why the fast reader failed: encoding, a row with another number of fields, or quotes."""
     _refuse_bad_bytes(text)
-    for line, record in _numbered_records(text):
+    for line, record in _number_records(text):
         if record and len(record) != columns:
-            return _ragged(text, line, len(record), columns)
+            return _uneven_row_error(text, line, len(record), columns)
     quote = text.quote
     odd = (number for number, line in enumerate(text.lines(), 1) if quote and line.count(quote) % 2)
     return DataError(

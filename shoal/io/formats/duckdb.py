@@ -16,7 +16,7 @@ from shoal.io.databases.column_types import alike, narrower
 from shoal.io.databases.database import Database, Wanted
 from shoal.io.databases.driver_values import ADVICE, as_polars
 from shoal.io.databases.sessions import Session
-from shoal.io.databases.sql_names import TableName, meanings, names_by_schema, quoted
+from shoal.io.databases.sql_names import TableName, meanings, names_by_schema, quote_name
 from shoal.support.machine.shutdown import journal
 from shoal.support.wording import first_line
 
@@ -65,11 +65,11 @@ class DuckDb(Database):
         """Return whether it is a connection of the package duckdb."""
         return type(connection).__name__ == "DuckDBPyConnection"
 
-    def joined(self, connection: Any) -> Session:
+    def wrap_connection(self, connection: Any) -> Session:
         """Return a session over a user's connection."""
         return DuckDbSession(connection)
 
-    def connected(self, address: Address, *, writing: bool) -> Session:
+    def connect(self, address: Address, *, writing: bool) -> Session:
         """Open the file, and begin a transaction."""
         import duckdb
 
@@ -86,7 +86,7 @@ class DuckDb(Database):
 
         return (duckdb.Error,)
 
-    def meaning(self, error: BaseException) -> str:
+    def explain_error(self, error: BaseException) -> str:
         """Return what an error means: some messages of DuckDB show values."""
         kind, text = type(error).__name__, first_line(error)
         if kind == "IOException" and "lock" in text:
@@ -134,10 +134,10 @@ class DuckDb(Database):
                 )
             if kind.startswith("ENUM("):
                 (labels,) = session.rows(
-                    f"SELECT enum_range(max({quoted(name)})) FROM ({wanted.select} LIMIT 0)"
+                    f"SELECT enum_range(max({quote_name(name)})) FROM ({wanted.select} LIMIT 0)"
                 )
                 enums[name] = labels[0]
-        chosen = ", ".join(_selected(name, kind) for name, kind in columns)
+        chosen = ", ".join(_select_expression(name, kind) for name, kind in columns)
         table = session.fetch(f"SELECT {chosen} FROM ({wanted.select}) AS shoal_rows")
         decimals = [name for name, kind in columns if kind in _WIDE]
         return as_polars(table, wanted.where, decimals=decimals, enums=enums)
@@ -156,7 +156,7 @@ class DuckDb(Database):
         if meant.schema and meant.schema not in schemas:
             raise OutputError(
                 f"{stored.place}: there is no schema '{meant.schema}'; a table with a dot in its name is written "
-                f"'{quoted(stored.table or '')}'"
+                f"'{quote_name(stored.table or '')}'"
             )
         if not meant.schema:
             ((current,),) = session.rows("SELECT current_schema()")
@@ -196,7 +196,7 @@ class DuckDb(Database):
     def read_by(self, session: Session, wanted: Wanted) -> set[TableName]:
         """Return the tables in the plan of a SELECT."""
         found = session.rows(f"EXPLAIN (FORMAT JSON) {wanted.select}")
-        scanned = set(_scanned(json.loads(found[0][1])))
+        scanned = set(_find_scanned_tables(json.loads(found[0][1])))
         return {
             name
             for name in self.tables(session)
@@ -207,7 +207,7 @@ class DuckDb(Database):
         """Return names of columns that DuckDB takes for one."""
         return [*alike(list(columns), self.title), *(["a column has no name"] if "" in columns else [])]
 
-    def fitted_column(self, column: pl.Series) -> pl.Series:
+    def fit_column(self, column: pl.Series) -> pl.Series:
         """Return categories, sets and durations as text, and integers of 128 bits as narrower or decimal numbers."""
         import polars as pl
 
@@ -245,18 +245,18 @@ def _place(address: Address) -> str:
     return str(Path(address.name).absolute())
 
 
-def _scanned(plan: Any) -> Iterator[str]:
+def _find_scanned_tables(plan: Any) -> Iterator[str]:
     """Yield the last part of the names of the tables in a plan."""
     for part in plan.values() if isinstance(plan, dict) else plan if isinstance(plan, list) else ():
-        yield from _scanned(part)
+        yield from _find_scanned_tables(part)
     if isinstance(plan, dict) and isinstance(plan.get("Table"), str):
         yield plan["Table"].rpartition(".")[2]
 
 
-def _selected(name: str, kind: str) -> str:
+def _select_expression(name: str, kind: str) -> str:
     if kind in _WIDE or kind in _AS_TEXT or kind.startswith("ENUM("):
-        return f"{quoted(name)}::VARCHAR AS {quoted(name)}"
-    return quoted(name)
+        return f"{quote_name(name)}::VARCHAR AS {quote_name(name)}"
+    return quote_name(name)
 
 
 class DuckDbSession(Session):

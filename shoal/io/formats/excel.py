@@ -45,14 +45,14 @@ class Workbook(SourceFile):
     extra: ClassVar[str] = "excel"
     reads_with: ClassVar[tuple[str, ...]] = ("fastexcel",)
 
-    def guessed(self, path: Path, query: pl.LazyFrame, options: ReadOptions) -> Guessed:
+    def columns_to_guess(self, path: Path, query: pl.LazyFrame, options: ReadOptions) -> Guessed:
         """Return all columns but those of text only, and where their cells are text: only text is neither
         a truth value nor a moment.
         """
         import fastexcel
         import polars as pl
 
-        from shoal.io.narrow_types import Guessed, mixed_texts
+        from shoal.io.narrow_types import Guessed, find_mixed_texts
 
         data = query.collect()
         refuse_patterns(data.columns, str(path))
@@ -61,7 +61,7 @@ class Workbook(SourceFile):
             for name, dtype in data.schema.items()
             if dtype != pl.String
         }
-        mixed = mixed_texts(data)
+        mixed = find_mixed_texts(data)
         place: int | str = 0 if options.sheet is None else options.sheet
         for kind in ("boolean", "datetime") if mixed else ():
             book = fastexcel.read_excel(path)
@@ -150,7 +150,7 @@ class Excel(Workbook, FileFormat):
         found = super().problem(column)
         if found or len(column) >= _ROWS:
             return found
-        text = self.fitted_column(column)
+        text = self.fit_column(column)
         if text.dtype != pl.String:
             return ""
         if has_empty_text(text):
@@ -165,8 +165,8 @@ class Excel(Workbook, FileFormat):
             return "has text such as _x0001_, which some readers of Excel take for a control character"
         return ""
 
-    def fitted_column(self, column: pl.Series) -> pl.Series:
-        """Return as text what a cell has no type for."""
+    def fit_column(self, column: pl.Series) -> pl.Series:
+        """Convert a column to text if Excel has no type for its values."""
         import polars as pl
 
         from shoal.io.text_columns import as_text
@@ -240,10 +240,10 @@ def _numbers(numbers: pl.Series, texts: pl.Series) -> pl.Series:
     """Return a column that was read as numbers. The reader takes truth values for numbers; where a column has both, it
     is text, as all columns of several types are.
     """
-    from shoal.io.narrow_types import narrowed
+    from shoal.io.narrow_types import narrow_type
     from shoal.io.read_options import ReadOptions
 
-    return texts if texts.is_in(["true", "false"]).any() else narrowed(numbers, ReadOptions())
+    return texts if texts.is_in(["true", "false"]).any() else narrow_type(numbers, ReadOptions())
 
 
 def _texts(texts: pl.Series, moments: pl.Series) -> pl.Series:

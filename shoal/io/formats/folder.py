@@ -33,7 +33,7 @@ class Folder(Format):
         """Return the rows of all files, one file after the other by name."""
         import polars as pl
 
-        from shoal.io.frame import framed
+        from shoal.io.frame import build_frame
 
         folder = Path(source)
         files = files_in(folder)
@@ -59,20 +59,20 @@ class Folder(Format):
                 queries.append(query)
             whole = pl.concat(queries)
             if isinstance(kind, Csv) and options.guess_types:
-                from shoal.io.narrow_types import typed
+                from shoal.io.narrow_types import parse_texts
 
                 data = whole.collect()
-                whole = data.with_columns([typed(column, options) for column in data]).lazy()
+                whole = data.with_columns([parse_texts(column, options) for column in data]).lazy()
             done = isinstance(kind, Csv)
             detected = replace(first or options, guess_types=options.guess_types)
-            return framed(
+            return build_frame(
                 self.name,
                 whole,
                 detected,
                 digest=digest.hexdigest(),
                 nulls_done=done,
                 where=str(folder),
-                guessed=kind.guessed(folder, whole, options),
+                guessed=kind.columns_to_guess(folder, whole, options),
             )
 
 

@@ -61,7 +61,7 @@ class Format(ABC):
     def read(self, source: str | os.PathLike[str], options: ReadOptions) -> Frame:
         """Return the table, or raise `DataError`."""
 
-    def missing(self, *, writing: bool = False) -> str:
+    def what_to_install(self, *, writing: bool = False) -> str:
         """Return what to install before reading or writing, in words; "" if all libraries are there."""
         for library in self.writes_with if writing else self.reads_with:
             try:
@@ -82,7 +82,7 @@ class SourceFile(Format):
     def load(self, path: Path, options: ReadOptions) -> tuple[pl.LazyFrame, ReadOptions]:
         """Read a file that exists and is not empty, and return its options with what was detected filled in."""
 
-    def guessed(self, path: Path, query: pl.LazyFrame, options: ReadOptions) -> Guessed | None:
+    def columns_to_guess(self, path: Path, query: pl.LazyFrame, options: ReadOptions) -> Guessed | None:
         """Return the columns whose types follow from their values, because the file declares none."""
         return None
 
@@ -94,9 +94,9 @@ class SourceFile(Format):
         """Return the table in a file, with the digest of its bytes."""
         path = Path(source)
         check_readable(path)  # before polars is imported, which takes longer
-        from shoal.io.frame import file_version, framed, refuse_changed
+        from shoal.io.frame import build_frame, file_version, refuse_changed
 
-        missing = self.missing()
+        missing = self.what_to_install()
         if missing:
             raise DataError(f"{path}: {missing}")
         version: tuple[int, ...] | None = None
@@ -108,7 +108,7 @@ class SourceFile(Format):
                 if not path.stat().st_size:
                     raise DataError(f"{path}: the file is empty")
                 query, options = self.load(path, options)
-                frame = framed(
+                frame = build_frame(
                     self.name,
                     query,
                     options,
@@ -116,7 +116,7 @@ class SourceFile(Format):
                     digest=digest,
                     version=version if self.on_disk else None,
                     nulls_done="null_values" in self.options,
-                    guessed=self.guessed(path, query, options),
+                    guessed=self.columns_to_guess(path, query, options),
                     pieces=partial(self.pieces, path),
                 )
                 refuse_changed(path, version)
@@ -168,15 +168,15 @@ class Holder(ABC):
         """Return why readers would not see some rows of a table, in words; "" if they would see all."""
         return ""
 
-    def fitted_column(self, column: pl.Series) -> pl.Series:
+    def fit_column(self, column: pl.Series) -> pl.Series:
         """Return a column in a type that can be held."""
         return column
 
-    def fitted(self, data: pl.DataFrame) -> pl.DataFrame:
+    def fit_table(self, data: pl.DataFrame) -> pl.DataFrame:
         """Return the table as it can be held, without leftovers."""
         from shoal.io.leftovers import without_leftovers
 
-        fitted = data.with_columns([self.fitted_column(column) for column in data])
+        fitted = data.with_columns([self.fit_column(column) for column in data])
         return without_leftovers(fitted, buffers=self.copies_memory)
 
 
@@ -185,7 +185,7 @@ class FileFormat(SourceFile, Holder):
 
     @abstractmethod
     def save(self, data: pl.DataFrame, file: IO[bytes], target: Path, options: ReadOptions | None) -> None:
-        """Write a table that `fitted` returned. `target` is the name that the file will have."""
+        """Write a table that `fit_table` returned. `target` is the name that the file will have."""
 
     in_pieces: ClassVar[bool] = False
     """Whether large tables can be written and read back in pieces: `save_pieces` and `reread_pieces`."""

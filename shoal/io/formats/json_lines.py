@@ -48,14 +48,14 @@ class JsonLines(FileFormat):
             data = data.with_columns([guess_dates(column) for column in data if column.dtype == pl.String])
         return data.lazy(), options
 
-    def guessed(self, path: Path, query: pl.LazyFrame, options: ReadOptions) -> Guessed | None:
+    def columns_to_guess(self, path: Path, query: pl.LazyFrame, options: ReadOptions) -> Guessed | None:
         """Return all columns, and where their cells are strings: lines are read again if there may be others."""
         import polars as pl
 
-        from shoal.io.narrow_types import Guessed, mixed_texts
+        from shoal.io.narrow_types import Guessed, find_mixed_texts
 
         data = query.collect()
-        mixed = mixed_texts(data)
+        mixed = find_mixed_texts(data)
         nested = [column.name for column in data if _may_hold_objects(column)]
         texts: dict[str, list[bool]] = {name: [] for name in mixed}
         if mixed or nested:
@@ -90,7 +90,7 @@ class JsonLines(FileFormat):
         """Return why a table without rows is lost: each row names the columns, and nothing else does."""
         return [] if rows else ["there are no rows, and only rows name the columns in JSON lines"]
 
-    def fitted_column(self, column: pl.Series) -> pl.Series:
+    def fit_column(self, column: pl.Series) -> pl.Series:
         """Return categories and times as text."""
         from shoal.io.text_columns import as_text
 

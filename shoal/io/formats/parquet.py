@@ -46,7 +46,7 @@ class Parquet(FileFormat):
 
         return RowGroups(path)
 
-    def fitted_column(self, column: pl.Series) -> pl.Series:
+    def fit_column(self, column: pl.Series) -> pl.Series:
         """Return integers of 128 bits as decimal numbers."""
         return without_wide_integers(column)
 

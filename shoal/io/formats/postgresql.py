@@ -13,9 +13,9 @@ from shoal.io.databases.address import Address
 from shoal.io.databases.column_types import narrower, no_null_character
 from shoal.io.databases.database import Database, Wanted, names_of
 from shoal.io.databases.driver_values import ADVICE, OUTSIDE, as_polars
-from shoal.io.databases.libpq import connection_to, driver_errors, is_driver, meaning
+from shoal.io.databases.libpq import connection_to, driver_errors, explain_error, is_driver
 from shoal.io.databases.sessions import AdbcSession, RowSession, Session, vendor_of
-from shoal.io.databases.sql_names import TableName, meanings, names_by_schema, quoted
+from shoal.io.databases.sql_names import TableName, meanings, names_by_schema, quote_name
 
 if TYPE_CHECKING:
     import polars as pl
@@ -50,12 +50,12 @@ class _Column:
     """The values of an enum, in their order."""
 
     @property
-    def selected(self) -> str:
+    def select_expression(self) -> str:
         if self.type in _PLAIN:
-            return quoted(self.name)
+            return quote_name(self.name)
         # As text, an address of one host would end in /32.
-        name = f"pg_catalog.abbrev({quoted(self.name)})" if self.type == "inet" else quoted(self.name)
-        return f"{name}::{_CASTS.get(self.type, 'text')} AS {quoted(self.name)}"
+        name = f"pg_catalog.abbrev({quote_name(self.name)})" if self.type == "inet" else quote_name(self.name)
+        return f"{name}::{_CASTS.get(self.type, 'text')} AS {quote_name(self.name)}"
 
     @property
     def problem(self) -> str:
@@ -79,11 +79,11 @@ class PostgreSql(Database):
         """Return whether it is a connection of ADBC, or of a Python driver, to PostgreSQL."""
         return vendor_of(connection) == cls.title or is_driver(connection)
 
-    def joined(self, connection: Any) -> Session:
+    def wrap_connection(self, connection: Any) -> Session:
         """Return a session over a connection of ADBC or of a Python driver."""
         return AdbcSession(connection) if vendor_of(connection) else RowSession(connection)
 
-    def connected(self, address: Address, *, writing: bool) -> Session:
+    def connect(self, address: Address, *, writing: bool) -> Session:
         """Connect, and begin a transaction."""
         session = AdbcSession(connection_to(address), own=True)
         if not writing:
@@ -102,9 +102,9 @@ class PostgreSql(Database):
         """Return the errors of ADBC, and of whatever driver is in use."""
         return driver_errors()
 
-    def meaning(self, error: BaseException) -> str:
+    def explain_error(self, error: BaseException) -> str:
         """Return what an error means, by its SQLSTATE: the texts of a server may show values."""
-        return meaning(error)
+        return explain_error(error)
 
     def tables(self, session: Session) -> list[TableName]:
         """Return tables, views, materialized views and foreign tables, with and without schema."""
@@ -132,7 +132,7 @@ class PostgreSql(Database):
                 raise DataError(f"{wanted.where}: column '{column.name}' {column.problem}")
         if not isinstance(session, AdbcSession):
             _refuse_infinite(session, wanted, columns)
-        chosen = ", ".join(column.selected for column in columns)
+        chosen = ", ".join(column.select_expression for column in columns)
         table = session.fetch(f"SELECT {chosen} FROM ({wanted.select}) AS shoal_rows")
         return as_polars(
             table,
@@ -149,7 +149,7 @@ class PostgreSql(Database):
         schemas = {str(name) for (name,) in session.rows("SELECT nspname::text FROM pg_catalog.pg_namespace")}
         if meant.schema and meant.schema not in schemas:
             hint = did_you_mean(meant.schema, sorted(name for name in schemas if not name.startswith("pg_")))
-            name = quoted(stored.table or "")
+            name = quote_name(stored.table or "")
             raise OutputError(
                 f"{stored.place}: there is no schema '{meant.schema}' ({hint}); a table with a dot in its name is "
                 f"written '{name}'"
@@ -264,7 +264,7 @@ class PostgreSql(Database):
         """Return why the values would not come back: PostgreSQL has no U+0000 in texts."""
         return super().problem(column) or no_null_character(column, self.title)
 
-    def fitted_column(self, column: pl.Series) -> pl.Series:
+    def fit_column(self, column: pl.Series) -> pl.Series:
         """Return categories, sets and durations as text, wide integers as narrower or decimal numbers, and moments in
         microseconds."""
         import polars as pl
@@ -296,7 +296,7 @@ class PostgreSql(Database):
         if not names:
             return []
         kinds = ", ".join(
-            f"pg_catalog.pg_typeof(q.{quoted(name)})::oid::int8 AS t{place}"
+            f"pg_catalog.pg_typeof(q.{quote_name(name)})::oid::int8 AS t{place}"
             for place, name in enumerate(names)
         )
         # A join with nothing has one row of nulls, whatever the SELECT holds.
@@ -326,12 +326,12 @@ class PostgreSql(Database):
         ):
             labels.setdefault(kind, []).append(label)
 
-        def resolved(kind: int) -> tuple[str, str, tuple[str, ...]]:
+        def resolve_type(kind: int) -> tuple[str, str, tuple[str, ...]]:
             while known[kind][2]:
                 kind = known[kind][2]
             return known[kind][0], known[kind][1], tuple(labels.get(kind, ()))
 
-        return {kind: resolved(kind) for kind in kinds}
+        return {kind: resolve_type(kind) for kind in kinds}
 
 
 _TYPES = {
@@ -352,7 +352,7 @@ def _refuse_infinite(session: Session, wanted: Wanted, columns: Sequence[_Column
     dates = [column.name for column in columns if column.type in ("date", "timestamp", "timestamptz")]
     if not dates:
         return
-    asked = ", ".join(f"bool_and(isfinite({quoted(name)})) AS f{at}" for at, name in enumerate(dates))
+    asked = ", ".join(f"bool_and(isfinite({quote_name(name)})) AS f{at}" for at, name in enumerate(dates))
     (finite,) = session.rows(f"SELECT {asked} FROM ({wanted.select}) AS shoal_dates")
     for name, all_finite in zip(dates, finite, strict=True):
         if all_finite is False:

@@ -15,7 +15,7 @@ from shoal.io.databases.column_types import alike, narrower, no_null_character
 from shoal.io.databases.database import Database, Wanted, names_of
 from shoal.io.databases.driver_values import ADVICE, as_polars
 from shoal.io.databases.sessions import AdbcSession, RowSession, Session, vendor_of
-from shoal.io.databases.sql_names import TableName, meanings, quoted
+from shoal.io.databases.sql_names import TableName, meanings, quote_name
 from shoal.support.wording import first_line
 
 if TYPE_CHECKING:
@@ -49,11 +49,11 @@ class Sqlite(Database):
         """Return whether it is a connection of ADBC, or of the standard library, to SQLite."""
         return isinstance(connection, sqlite3.Connection) or vendor_of(connection) == cls.title
 
-    def joined(self, connection: Any) -> Session:
+    def wrap_connection(self, connection: Any) -> Session:
         """Return a session over a connection of ADBC or of the standard library."""
         return AdbcSession(connection) if vendor_of(connection) else RowSession(connection)
 
-    def connected(self, address: Address, *, writing: bool) -> Session:
+    def connect(self, address: Address, *, writing: bool) -> Session:
         """Open the file, and begin a transaction."""
         # Two copies of SQLite in one process do not see each other's locks, and a user may have a connection of the
         # standard library open: so ADBC, which brings its own copy, only reads.
@@ -69,7 +69,7 @@ class Sqlite(Database):
             return own
         return (*own, Error)
 
-    def meaning(self, error: BaseException) -> str:
+    def explain_error(self, error: BaseException) -> str:
         """Return what an error means."""
         text = first_line(error)
         if "locked" in text or "busy" in text:
@@ -95,7 +95,7 @@ class Sqlite(Database):
     def data(self, session: Session, wanted: Wanted) -> pl.DataFrame:
         """Return the rows. Texts in columns that are declared as dates become dates if nothing is lost."""
         table = self._rows(session, wanted)
-        dates = self._declared(session, wanted)
+        dates = self._find_declared_dates(session, wanted)
         data = as_polars(table, wanted.where)
         import polars as pl
 
@@ -107,20 +107,20 @@ class Sqlite(Database):
             if name in dates and data.schema[name] == pl.String
         )
 
-    def guessed(self, session: Session, wanted: Wanted, data: pl.DataFrame) -> Guessed | None:
+    def columns_to_guess(self, session: Session, wanted: Wanted, data: pl.DataFrame) -> Guessed | None:
         """Return all columns, and where their cells are text: SQLite keeps values of any type in any column."""
         import polars as pl
 
-        from shoal.io.narrow_types import Guessed, mixed_texts
+        from shoal.io.narrow_types import Guessed, find_mixed_texts
 
-        dates, mixed = self._declared(session, wanted), mixed_texts(data)
+        dates, mixed = self._find_declared_dates(session, wanted), find_mixed_texts(data)
         found: dict[str, pl.Series | None] = {}
         for name, dtype in data.schema.items():
             found[name] = pl.repeat(dtype == pl.String, data.height, eager=True, dtype=pl.Boolean)
             if name in dates:
                 found[name] = None  # its texts are dates where they can be
             elif name in mixed:
-                rows = session.rows(f"SELECT typeof({quoted(name)}) = 'text' AS t FROM ({wanted.select})")
+                rows = session.rows(f"SELECT typeof({quote_name(name)}) = 'text' AS t FROM ({wanted.select})")
                 found[name] = pl.Series([bool(own) for (own,) in rows], dtype=pl.Boolean)
         return Guessed(found)
 
@@ -167,7 +167,7 @@ class Sqlite(Database):
             return "has NaN, which SQLite writes as null"
         return found
 
-    def fitted_column(self, column: pl.Series) -> pl.Series:
+    def fit_column(self, column: pl.Series) -> pl.Series:
         """Return dates, times, categories and sets as text, and booleans as 0 and 1."""
         import polars as pl
 
@@ -199,7 +199,7 @@ class Sqlite(Database):
         """
         names = names_of(session, wanted)
         flags = ", ".join(
-            f"max(typeof({quoted(name)}) = '{kind}') AS f{place}_{kind}"
+            f"max(typeof({quote_name(name)}) = '{kind}') AS f{place}_{kind}"
             for place, name in enumerate(names)
             for kind in _CLASSES
         )
@@ -223,7 +223,7 @@ class Sqlite(Database):
         finally:
             other.close()
 
-    def _declared(self, session: Session, wanted: Wanted) -> set[str]:
+    def _find_declared_dates(self, session: Session, wanted: Wanted) -> set[str]:
         """Return the columns of a table that are declared as dates or times."""
         if wanted.name is None:
             return set()

@@ -50,7 +50,7 @@ def load_with_labels(path: Path, options: ReadOptions, reader: str) -> tuple[pl.
         {name: text for name, text in about.column_names_to_labels.items() if text},
         {name: dict(codes) for name, codes in about.variable_value_labels.items() if name in data.columns},
     )
-    columns = [_labelled(_plain(column), labels.values.get(column.name, {})) for column in data]
+    columns = [_apply_labels(_plain(column), labels.values.get(column.name, {})) for column in data]
     return pl.DataFrame(columns).lazy(), replace(options, labels=labels)
 
 
@@ -68,7 +68,7 @@ def _plain(column: pl.Series) -> pl.Series:
     return column
 
 
-def _labelled(column: pl.Series, codes: Codes) -> pl.Series:
+def _apply_labels(column: pl.Series, codes: Codes) -> pl.Series:
     """Return a column as its labels, in the order of the codes, if every code has one; else unchanged."""
     import polars as pl
 
@@ -157,7 +157,7 @@ class StatisticalFile(FileFormat):
         found = super().problem(column)
         if found:
             return found
-        fitted = self.fitted_column(column)
+        fitted = self.fit_column(column)
         if not isinstance(fitted.dtype, pl.String | pl.Enum | pl.Categorical):
             return ""
         if has_empty_text(fitted):
@@ -169,7 +169,7 @@ class StatisticalFile(FileFormat):
             return f"has text that ends in a space or has the sign U+0000, which {self.title} cuts"
         return ""
 
-    def fitted_column(self, column: pl.Series) -> pl.Series:
+    def fit_column(self, column: pl.Series) -> pl.Series:
         """Return numbers, whole seconds and days as they are, words of a few as codes with labels, the rest as text."""
         import polars as pl
 
@@ -227,11 +227,13 @@ class StatisticalFile(FileFormat):
         labels = options.labels if options is not None else Labels()
         columns, codes = [], {}
         for column in data:
-            coded, own = coded_column(column, labels.values.get(column.name, {}))
+            coded, own = split_codes_and_labels(column, labels.values.get(column.name, {}))
             columns.append(coded)
             if own:
                 codes[column.name] = own
-        titles = {name: cut(labels.columns.get(name, ""), self.longest_title) for name in data.columns}
+        titles = {
+            name: shorten_to_bytes(labels.columns.get(name, ""), self.longest_title) for name in data.columns
+        }
         try:
             self.write(
                 pl.DataFrame(columns), file.name, {name: text for name, text in titles.items() if text}, codes
@@ -244,12 +246,12 @@ class StatisticalFile(FileFormat):
             ) from None
 
 
-def cut(text: str, size: int) -> str:
+def shorten_to_bytes(text: str, size: int) -> str:
     """Return the beginning of a text that fits into so many bytes."""
     return text.encode()[:size].decode(errors="ignore")
 
 
-def coded_column(column: pl.Series, known: Codes) -> tuple[pl.Series, dict[int, str]]:
+def split_codes_and_labels(column: pl.Series, known: Codes) -> tuple[pl.Series, dict[int, str]]:
     """Return a column as codes, and the labels of those that occur; a column of numbers or texts keeps its cells.
 
     Words that were labels in the file that was read get their codes back. The others follow, in the order of the values

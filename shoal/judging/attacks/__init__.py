@@ -9,7 +9,7 @@ ATTACKS: Registry[Attack] = Registry(
         "linkage": "shoal.judging.attacks.linkage:Linkage",
         "record-linkage": "shoal.judging.attacks.record_linkage:RecordLinkage",
         "attribute-disclosure": "shoal.judging.attacks.attribute_disclosure:AttributeDisclosure",
-        "statistical": "shoal.judging.attacks.statistical:Statistical",
+        "statistical": "shoal.judging.attacks.statistical_attack:Statistical",
         "membership": "shoal.judging.attacks.membership:Membership",
         "algorithm-aware": "shoal.judging.attacks.algorithm_aware:AlgorithmAware",
         "minimality": "shoal.judging.attacks.minimality:Minimality",

@@ -91,20 +91,20 @@ class Setting:
     """Earlier releases of the same people are known."""
 
     @property
-    def relocated(self) -> bool:
-        """Rows may have been relocated: the method does so, or the policy allows it, unless it is known that the
-        release was made by a method that relocates none. Then an adversary may take every row for true.
+    def may_relocate(self) -> bool:
+        """Whether rows may have been relocated, by the method or because the policy allows it. If it is known that the
+        method relocates no row, an adversary can trust every row.
         """
         if self.made.certain and self.made.method is not None:
             return bool(self.made.false_cells.how)
         return bool(false_shares(self.models) or size_test_levels(self.models) or self.made.false_cells.how)
 
     @property
-    def moved(self) -> bool:
+    def may_move_rows(self) -> bool:
         """Rows may have been moved into classes of people with other values: not if the method is known to make its
         false cells in another way.
         """
-        return self.relocated and (self.made.false_cells.moves_rows or not self.made.false_cells.how)
+        return self.may_relocate and (self.made.false_cells.moves_rows or not self.made.false_cells.how)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -261,8 +261,8 @@ class Attack(ABC):
         return {}
 
     @classmethod
-    def played(cls, adversary: str, setting: Setting) -> Options | None:
-        """Return the options to play an adversary of a policy; None where it does not."""
+    def options_to_play(cls, adversary: str, setting: Setting) -> Options | None:
+        """Return the attack's options for an adversary of the policy; None if it does not play this adversary."""
         if adversary not in cls.against or cls.refuses(setting):
             return None
         return {**cls.against[adversary], **cls.reads(setting)}

@@ -199,7 +199,9 @@ def _before(original: CodedTable, label_of: IntVector) -> FloatVector:
     return np.asarray((largest / np.bincount(point_of, minlength=len(first)))[point_of])
 
 
-def _held(published: Published, shown: IntVector) -> tuple[LongVector, IntVector, LongVector]:
+def _count_possible_labels(
+    published: Published, shown: IntVector
+) -> tuple[LongVector, IntVector, LongVector]:
     """Return which labels rows of each class may have, and how often: those of its bucket, if values were shuffled
     within buckets.
     """
@@ -223,7 +225,7 @@ def _of_followed(
     assert person is not None
     assert crowd_of is not None
     pairs = np.unique(person.astype(np.int64) * labels + shown)
-    beliefs = known.believed((crowd_of[pairs // labels], (pairs % labels).astype(np.int32)), labels)
+    beliefs = known.count_beliefs((crowd_of[pairs // labels], (pairs % labels).astype(np.int32)), labels)
     lists = known.list_of[original.counting.owner]
     return beliefs.top()[lists], beliefs.of(lists, label_of)
 
@@ -238,7 +240,7 @@ def _after(
     from shoal.kernels.grouping import distinct
 
     published = evidence.published
-    low, high = published.covered
+    low, high = published.cell_ranges
     if evidence.owners.unknown:
         raise DataError(f"people cannot be counted: {evidence.owners.unknown}")
     if published.in_buckets and np.array_equal(low, high):
@@ -251,14 +253,14 @@ def _after(
         # No row shows the cells of one person, so people match buckets, not rows.
         return beliefs_of_ranges(published, evidence.original, column, strong)
     shown = np.ascontiguousarray(strong[published.sensitive_codes[:, column]])
-    if evidence.followed is not None:
-        return _of_followed(evidence, evidence.followed, shown, len(strong), label_of)
+    if evidence.people_by_pseudonym is not None:
+        return _of_followed(evidence, evidence.people_by_pseudonym, shown, len(strong), label_of)
     if not evidence.original.counting.adds_up:
         point_of = evidence.consistency.people.row_of
         found = crowds(evidence, shown, len(strong))
         people = np.maximum(candidate_people(evidence, pruned=False), 1)[point_of]
-        return found.top()[point_of] / people, found.showing(point_of, label_of) / people
-    held = _held(published, shown)
+        return found.top()[point_of] / people, found.count_showing(point_of, label_of) / people
+    held = _count_possible_labels(published, shown)
     graph = evidence.consistency
     point_of = graph.people.row_of
     points = np.arange(len(graph.people.weight) + 1)

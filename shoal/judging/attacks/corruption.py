@@ -60,10 +60,10 @@ class Corruption(RingAttack):
         counts = (0, 1, 2, self.k - 2) if self.known is None else self.known
         for q in sorted({count for count in counts if count >= 0}):
             run.progress("corrupt", 0.5)
-            told = _told(again, q, run)
+            told = _choose_known_people(again, q, run)
             others = rows[open_ & ~told]
             left = _candidates(graph, truth, rows[told])[others]
-            right = _named_by_rotation(again, truth[rows], told) if q else np.zeros(len(rows), np.bool_)
+            right = _name_by_rotation(again, truth[rows], told) if q else np.zeros(len(rows), np.bool_)
             own = np.zeros(original.rows)
             own[rows] = np.where(right, 1.0 / again.alike(), 0.0)
             guessed = float(own[others].mean()) if len(others) else 0.0
@@ -100,8 +100,8 @@ class Corruption(RingAttack):
         )
 
 
-def _told(again: Rerun, q: int, run: Run) -> BoolVector:
-    """Choose q people of every ring with different cells, at random."""
+def _choose_known_people(again: Rerun, q: int, run: Run) -> BoolVector:
+    """Choose q random people, known to the adversary, in every ring whose cells differ."""
     place = run.random.random(len(again.parts.order))
     ring = again.ring_of
     order = np.lexsort((place, ring))
@@ -111,8 +111,8 @@ def _told(again: Rerun, q: int, run: Run) -> BoolVector:
     return np.asarray((rank < q) & again.varied[ring])
 
 
-def _named_by_rotation(again: Rerun, own: IntVector, told: BoolVector) -> BoolVector:
-    """Return who is named if every ring is rotated as best explains the known rows."""
+def _name_by_rotation(again: Rerun, own: IntVector, told: BoolVector) -> BoolVector:
+    """Return which people are identified if each ring is rotated to fit most of the known rows."""
     ring, rings = again.ring_of, len(again.parts.sizes)
     best, turn_of = np.full(rings, -1, np.int64), np.zeros(rings, np.int64)
     for turn in range(again.k):

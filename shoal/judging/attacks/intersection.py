@@ -12,7 +12,14 @@ from shoal.errors import DataError, check_known
 from shoal.judging.attacks.attack_base import Attack, Exposure, Options, Setting
 from shoal.judging.linking.evidence import Evidence
 from shoal.judging.linking.newest_release import newest_issue, too_little
-from shoal.judging.linking.series import Crossing, Earlier, Issue, alone, crossed, unknown_members
+from shoal.judging.linking.series import (
+    Crossing,
+    Earlier,
+    Issue,
+    alone,
+    cross_releases,
+    explain_unknown_members,
+)
 from shoal.support.arrays import BoolVector, LongVector
 from shoal.support.run import Run
 from shoal.support.wording import either
@@ -86,10 +93,10 @@ class Intersection(Attack):
         if earlier is None:
             raise DataError("no earlier release is given")
         newest, own = newest_issue(evidence, earlier)
-        unknown = unknown_members([*earlier.issues, newest])
+        unknown = explain_unknown_members([*earlier.issues, newest])
         if unknown and self.adversary == "members":
             raise DataError(unknown)
-        found = crossed(earlier, newest, own, run.progress)
+        found = cross_releases(earlier, newest, own, run.progress)
         return self._exposure(evidence, earlier, newest, found)
 
     def _exposure(self, evidence: Evidence, earlier: Earlier, newest: Issue, found: Crossing) -> Exposure:
@@ -97,7 +104,7 @@ class Intersection(Attack):
         several = np.zeros(people, np.bool_)
         several[found.person] = True
         candidates = np.minimum(found.left, found.crowd) if self.adversary == "members" else found.left
-        needed = [self._needed(j) for j in earlier.lasting]
+        needed = [self._values_needed(j) for j in earlier.lasting]
         few, narrow = too_little(found, self.k, needed, members=self.adversary == "members")
         at_risk = _of_people(found, few | narrow, people)
         left = found.worst(candidates, people)
@@ -110,7 +117,7 @@ class Intersection(Attack):
         none = (found.values == 0).any(axis=1)
         figures = {
             "k": self.k if self.k > 1 else None,
-            "values_needed": {a.name: self._needed(j) for j, a in self._columns(evidence, earlier)},
+            "values_needed": {a.name: self._values_needed(j) for j, a in self._columns(evidence, earlier)},
             "in_several": int(several.sum()),
             "together": {
                 "least_candidates": int(left[several].min()) if several.any() else None,
@@ -141,14 +148,14 @@ class Intersection(Attack):
     def _columns(self, evidence: Evidence, earlier: Earlier) -> list[tuple[int, Any]]:
         return [(j, evidence.original.sensitive[j]) for j in earlier.lasting]
 
-    def _needed(self, column: int) -> int:
+    def _values_needed(self, column: int) -> int:
         return self.values[column] if column < len(self.values) else 1
 
     def _alone(
         self, issues: Sequence[Issue], several: BoolVector, lasting: Sequence[int]
     ) -> list[dict[str, Any]]:
         """Describe what each release leaves open by itself to the people who are in several."""
-        needed = np.array([self._needed(j) for j in lasting], np.int64)
+        needed = np.array([self._values_needed(j) for j in lasting], np.int64)
         out = []
         for issue in issues:
             here = several.copy()

@@ -85,14 +85,14 @@ class Linkage(Attack):
     @classmethod
     def reads(cls, setting: Setting) -> Options:
         """An adversary knows whether rows may have been relocated."""
-        return {"relocated": True} if setting.relocated else {}
+        return {"relocated": True} if setting.may_relocate else {}
 
     @classmethod
-    def played(cls, adversary: str, setting: Setting) -> Options | None:
-        """In a release with relocated rows nobody can tell which assignments are complete; matching rows can be
-        counted.
+    def options_to_play(cls, adversary: str, setting: Setting) -> Options | None:
+        """In a release with relocated rows no assignment is certain to be complete, so the attack only counts matching
+        rows.
         """
-        found = super().played(adversary, setting)
+        found = super().options_to_play(adversary, setting)
         return {**found, "adversary": "some"} if found and setting.made.false_cells.how else found
 
     @classmethod
@@ -136,12 +136,12 @@ class Linkage(Attack):
         before = graph.candidates[graph.people.row_of]
         if not self.relocated:
             check_everybody(int((before == 0).sum()), evidence.published.suppressed)
-        if evidence.followed is not None and self.adversary != "row":
-            return self._of_followed(evidence.followed, run)
+        if evidence.people_by_pseudonym is not None and self.adversary != "row":
+            return self._of_followed(evidence.people_by_pseudonym, run)
         if not evidence.original.counting.adds_up:
             return self._of_people(evidence, run)
         if self.relocated:
-            return self._relocated(before)
+            return self._attack_relocated(before)
         after = before
         if self.adversary == "members":
             run.progress("prune", 0.5)
@@ -152,9 +152,9 @@ class Linkage(Attack):
         run.progress("likeliest pair", 0.7)
         return self._with_pairs(found, posterior(graph, run.random))
 
-    def _relocated(self, before: LongVector) -> Exposure:
-        """Count candidates in a release with relocated rows. Who matches no row is part of the answer, and no pair can
-        be ruled out: theirs may be any row.
+    def _attack_relocated(self, before: LongVector) -> Exposure:
+        """Count candidates in a release with relocated rows. People who match no row count, too, and no pair is ruled
+        out, because any row may be theirs.
         """
         found = self._exposure(before, before)
         notes = found.notes + ((NOT_RULED_OUT,) if self.adversary == "members" else ())

@@ -14,7 +14,7 @@ from shoal.coding import CodedTable
 from shoal.coding.columns import Columns
 from shoal.errors import DataError, PolicyError, Problem
 from shoal.judging.attacks.attack_base import Attack, Exposure, Options, Setting
-from shoal.judging.attacks.possible_releases import arrangements, outcomes, shown
+from shoal.judging.attacks.possible_releases import arrangements, key_of_release, outcomes
 from shoal.judging.linking.evidence import Evidence
 from shoal.judging.models import Model
 from shoal.judging.models.requirements import Requirements
@@ -72,7 +72,7 @@ class Minimality(Attack):
             return "the table has no sensitive column"
         if setting.rows.in_buckets or not setting.rows.intact:
             return "values were shuffled within buckets, and the attack compares classes"
-        if setting.relocated:
+        if setting.may_relocate:
             return "rows may have been relocated"
         if not looks(setting.models):
             return "the policy asks for nothing about sensitive values, so the method did not look at them"
@@ -189,7 +189,7 @@ class _Rerun:
 
     def all_tables(self, labels: IntVector, evidence: Evidence) -> tuple[FloatMatrix, int]:
         """Return how likely each value is for each person, over all tables that give the release; and their number."""
-        wanted = shown(evidence, labels, self.releases(labels))
+        wanted = key_of_release(evidence, labels, self.releases(labels))
         total, consistent = np.zeros((len(labels), len(self.values))), 0
         for done, arranged in enumerate(arrangements(labels)):
             if done % 64 == 0:
@@ -206,7 +206,7 @@ class _Rerun:
             raise DataError(
                 f"{self.method.name} draws who gets which cell, and the table has too many rows to try all others"
             )
-        wanted = shown(evidence, labels, found)
+        wanted = key_of_release(evidence, labels, found)
         regions = self.method.anonymize(self.table_of(labels), self.requirements, self.run).region_of
         groups = [rows for rows in _members(regions) if len(set(labels[rows].tolist())) > 1]
         total, now, accepted = np.zeros((len(labels), len(self.values))), labels.copy(), 0

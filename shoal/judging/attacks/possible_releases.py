@@ -65,7 +65,7 @@ def outcomes(
     return merged
 
 
-def shown(evidence: Evidence, labels: IntVector, expected: dict[Key, float]) -> Key:
+def key_of_release(evidence: Evidence, labels: IntVector, expected: dict[Key, float]) -> Key:
     """Return the release at hand as `outcomes` writes releases. If only one is possible, it must be that; else the
     published rows are compared.
     """
@@ -80,7 +80,7 @@ def shown(evidence: Evidence, labels: IntVector, expected: dict[Key, float]) -> 
         tuple(codes): number
         for number, codes in enumerate(np.unique(evidence.original.secrets.wide, axis=0).tolist())
     }
-    cells = _cells(*published.covered, published.sets)
+    cells = _cells(*published.cell_ranges, published.sets)
     own = [known.get(tuple(codes), -1) for codes in published.sensitive_codes.tolist()]
     key = _key(cells, published.class_of, np.array(own, np.int32))
     if key not in expected:

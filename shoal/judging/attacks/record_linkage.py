@@ -79,7 +79,7 @@ class RecordLinkage(Attack):
                 f"{len(first):,} different people and {published.classes:,} classes are too many pairs to compare: "
                 "attack a sample of the table"
             )
-        given = _placed(table, evidence, first)
+        given = _prepare_people(table, evidence, first)
         best = np.full(len(first), 1e308)
         ties = np.zeros(len(first), np.int64)
         values, low, high, codes, *rest = given
@@ -114,10 +114,10 @@ class RecordLinkage(Attack):
         )
 
 
-def _placed(table: CodedTable, evidence: Evidence, first: Any) -> tuple[Any, ...]:
+def _prepare_people(table: CodedTable, evidence: Evidence, first: Any) -> tuple[Any, ...]:
     """Return people and classes as the kernels take them."""
     published = evidence.published
-    lows, highs = published.covered
+    lows, highs = published.cell_ranges
     numbers: list[tuple[Any, Any, Any]] = []
     labels: list[tuple[Any, Any, FloatMatrix]] = []
     for j, attribute in enumerate(table.attributes):
@@ -136,7 +136,7 @@ def _placed(table: CodedTable, evidence: Evidence, first: Any) -> tuple[Any, ...
             raise DataError(f"column '{attribute.name}' has too many values and cells to compare them all")
         labels.append((codes, cell.reshape(-1), _apart(tree, used)))
     shape = (len(first), published.classes)
-    values, low, high = (_stacked([one[at] for one in numbers], shape[at > 0]) for at in range(3))
+    values, low, high = (_stack_columns([one[at] for one in numbers], shape[at > 0]) for at in range(3))
     widths = np.array([one[2].shape[1] for one in labels], np.int64)
     sizes = np.array([one[2].size for one in labels], np.int64)
     tables = np.concatenate([one[2].ravel() for one in labels]) if labels else np.empty(0)
@@ -144,15 +144,15 @@ def _placed(table: CodedTable, evidence: Evidence, first: Any) -> tuple[Any, ...
         values,
         low,
         high,
-        _stacked([one[0] for one in labels], shape[0]).astype(np.int64),
-        _stacked([one[1] for one in labels], shape[1]).astype(np.int64),
+        _stack_columns([one[0] for one in labels], shape[0]).astype(np.int64),
+        _stack_columns([one[1] for one in labels], shape[1]).astype(np.int64),
         tables,
         np.cumsum(sizes) - sizes,
         widths,
     )
 
 
-def _stacked(columns: list[Any], rows: int) -> Any:
+def _stack_columns(columns: list[Any], rows: int) -> Any:
     return np.ascontiguousarray(np.stack(columns, axis=1)) if columns else np.empty((rows, 0))
 
 

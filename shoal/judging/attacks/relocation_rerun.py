@@ -14,7 +14,7 @@ from shoal.judging.models.hybrid_k import untrue_rows
 from shoal.judging.models.requirements import Requirements
 from shoal.methods import Method
 from shoal.release import Release
-from shoal.release.render import shown_ends
+from shoal.release.render import ends_of_cells
 from shoal.support.arrays import IntMatrix, IntVector
 from shoal.support.run import Run
 
@@ -41,7 +41,7 @@ def rerun_relocation(
     except LimitError:
         again = None
     if again is not None:
-        guess, said = _classes(evidence, again), _relocated(original.quasi.wide, again)
+        guess, said = _classes(evidence, again), _find_relocated(original.quasi.wide, again)
     named = relocated & (guess >= 0) & (guess == truth)
     total, found = int(relocated.sum()), int(named.sum())
     share = found / total if total else 0.0
@@ -78,8 +78,8 @@ def _beyond_chance(found: int, total: int) -> bool:
     return found > 0 and float(binom.sf(found - 1, total, MOST_NAMED)) < SURE
 
 
-def _relocated(codes: IntMatrix, again: Release) -> Any:
-    """Return whom a rerun relocates."""
+def _find_relocated(codes: IntMatrix, again: Release) -> Any:
+    """Return which rows the rerun of the method relocates."""
     out = np.zeros(len(codes), np.bool_)
     kept = np.flatnonzero(again.region_of >= 0)
     regions = again.region_of[kept]
@@ -93,7 +93,7 @@ def _classes(evidence: Evidence, again: Release) -> IntVector:
     from shoal.kernels.grouping import distinct
 
     published = evidence.published
-    ours, theirs = published.covered, shown_ends(evidence.original, again)
+    ours, theirs = published.cell_ranges, ends_of_cells(evidence.original, again)
     cells = np.concatenate([np.concatenate(ours, axis=1), np.concatenate(theirs, axis=1)])
     number, _ = distinct(np.ascontiguousarray(cells))
     class_of = np.full(int(number.max(initial=-1)) + 1, -1, np.int32)

@@ -76,7 +76,7 @@ def _as_named(evidence: Evidence, shown: Windows) -> Windows:
     low, high = shown.low.copy(), shown.high.copy()
     for j, attribute in enumerate(evidence.original.attributes):
         seen = seen_codes(evidence.original, evidence.owner, j)
-        low[:, j], high[:, j] = attribute.hierarchy.shown(low[:, j], high[:, j], seen)
+        low[:, j], high[:, j] = attribute.hierarchy.narrow_to_seen(low[:, j], high[:, j], seen)
     return replace(shown, low=low, high=high)
 
 
@@ -87,7 +87,7 @@ def _classes(published: Published, shown: Windows) -> IntVector:
 
     cells: IntMatrix
     if published.sets is None or shown.sets is None:
-        theirs = np.concatenate(published.covered, axis=1)
+        theirs = np.concatenate(published.cell_ranges, axis=1)
         cells = np.concatenate([theirs, np.concatenate([shown.low, shown.high], axis=1)])
     else:
         start = np.concatenate([published.sets.start, published.sets.start[-1] + shown.sets.start[1:]])

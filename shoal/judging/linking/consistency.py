@@ -48,11 +48,11 @@ class People(Brief):
     @classmethod
     def in_table(cls, table: CodedTable) -> People:
         """Return the people of a table, whose columns stay narrow."""
-        number, first = table.numbered()
+        number, first = table.number_rows()
         shown = np.empty((len(first), len(table.attributes)), np.int32)
         for j, codes in enumerate(table.quasi.narrow):
             shown[:, j] = codes[first]
-        return cls._planted(number, shown, cls.scales(table.attributes), cls.cuts(table.attributes), None)
+        return cls._plant(number, shown, cls.scales(table.attributes), cls.cuts(table.attributes), None)
 
     @staticmethod
     def scales(attributes: Sequence[Attribute]) -> FloatVector:
@@ -62,7 +62,7 @@ class People(Brief):
     @staticmethod
     def cuts(attributes: Sequence[Attribute]) -> list[IntVector]:
         """Return, per column, the highest level at which a node begins at each code, and a last entry for the end."""
-        return [_cut_levels(attribute) for attribute in attributes]
+        return [_levels_of_cuts(attribute) for attribute in attributes]
 
     @classmethod
     def over(
@@ -72,10 +72,10 @@ class People(Brief):
         from shoal.kernels.grouping import distinct
 
         number, first = distinct(codes)
-        return cls._planted(number, np.ascontiguousarray(codes[first]), scale, cuts, weight)
+        return cls._plant(number, np.ascontiguousarray(codes[first]), scale, cuts, weight)
 
     @classmethod
-    def _planted(
+    def _plant(
         cls,
         number: IntVector,
         shown: IntMatrix,
@@ -102,7 +102,7 @@ class People(Brief):
         return start, found
 
 
-def _cut_levels(attribute: Attribute) -> IntVector:
+def _levels_of_cuts(attribute: Attribute) -> IntVector:
     """Return the highest level at which a node begins at each code, and a last entry for the end."""
     tree = attribute.hierarchy
     levels = np.zeros(tree.size + 1, np.int32)
@@ -130,7 +130,7 @@ class Consistency(Brief):
     @cached_property
     def candidates(self) -> LongVector:
         """Per distinct person, how many published rows match."""
-        return self._counted(np.repeat(self._shown, np.diff(self.start)))
+        return self._count_rows(np.repeat(self._rows_shown, np.diff(self.start)))
 
     @cached_property
     def fits(self) -> LongVector:
@@ -148,18 +148,18 @@ class Consistency(Brief):
         are assigned to. One pass, O(people + classes + links).
         """
         classes, links = self.components
-        rows = np.repeat(self._shown, np.diff(self.start))
+        rows = np.repeat(self._rows_shown, np.diff(self.start))
         rows[np.repeat(classes, np.diff(self.start)) != links[self.links]] = 0
-        return self._counted(rows)
+        return self._count_rows(rows)
 
     @property
-    def _shown(self) -> LongVector:
+    def _rows_shown(self) -> LongVector:
         shown = self.size.copy()
         if self.hidden:
             shown[-1] = 0
         return shown
 
-    def _counted(self, rows: LongVector) -> LongVector:
+    def _count_rows(self, rows: LongVector) -> LongVector:
         counts = np.bincount(self.links, weights=rows, minlength=len(self.people.weight))
         return counts.astype(np.int64)
 
@@ -173,7 +173,7 @@ class Consistency(Brief):
         from scipy.sparse.csgraph import connected_components
 
         classes, people = len(self.size), len(self.people.weight)
-        who, what = self.pairs if self.pairs is not None else self._assigned()
+        who, what = self.pairs if self.pairs is not None else self._assign_rows()
         order = np.argsort(who, kind="stable")
         indices = np.concatenate([self.links + np.int32(classes), what[order].astype(np.int32)])
         after = len(self.links) + np.searchsorted(who[order], np.arange(people + 1))
@@ -200,7 +200,7 @@ class Consistency(Brief):
         """How many rows can belong to people of their own, all at once."""
         return int(self.flow.sum())
 
-    def _assigned(self) -> tuple[IntVector, IntVector]:
+    def _assign_rows(self) -> tuple[IntVector, IntVector]:
         """Find a complete assignment of published rows to people."""
         flow = self.flow
         short = int(self.size.sum() - flow.sum())
@@ -220,14 +220,14 @@ def consistency(published: Published, original: CodedTable, owner: IntVector | N
     Output-sensitive: O(log people) per class, plus the links. `Evidence.consistency` keeps the graph.
     """
     people = People.of(original.attributes, original.quasi.wide)
-    start, links = people.inside(*published.covered)
+    start, links = people.inside(*published.cell_ranges)
     if published.sets is not None:
         start, links = within_sets(people, published.sets, start, links, len(original.attributes))
     pairs = None if owner is None else _pairs(published, owner, people, original.rows)
     if (
         pairs is not None
         and published.sets is not None
-        and not _linked(pairs, start, links, len(people.weight))
+        and not _all_linked(pairs, start, links, len(people.weight))
     ):
         pairs = None
     size = published.sizes
@@ -265,13 +265,13 @@ def _pairs(
     who, what = people.row_of[first], class_of[first]
     shown = what < published.classes
     codes, at = people.codes[who[shown]], what[shown]
-    low, high = published.covered
+    low, high = published.cell_ranges
     if np.any(codes < low[at]) or np.any(codes > high[at]):
         return None
     return who, what
 
 
-def _linked(pairs: tuple[IntVector, IntVector], start: LongVector, links: IntVector, people: int) -> bool:
+def _all_linked(pairs: tuple[IntVector, IntVector], start: LongVector, links: IntVector, people: int) -> bool:
     """Return whether all people match the class that they belong to; people without a published row do not count."""
     who, what = pairs
     shown = what < len(start) - 1

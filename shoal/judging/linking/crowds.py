@@ -37,7 +37,7 @@ class Crowds(Brief):
         best[-1] = 0
         return best[self.crowd_of]
 
-    def showing(self, rows: IntVector | LongVector, labels: IntVector) -> LongVector:
+    def count_showing(self, rows: IntVector | LongVector, labels: IntVector) -> LongVector:
         """Return how many owners in the crowds of distinct rows show one label each."""
         crowd = self.crowd_of[rows]
         wanted = crowd * self.labels + labels

@@ -20,7 +20,7 @@ from shoal.judging.linking.consistency import Consistency, consistency
 from shoal.judging.linking.fewest import fewest_people
 from shoal.judging.linking.followed import Followed, people_followed
 from shoal.judging.linking.origins import RECEIVED, Origin, Proposed, Traced
-from shoal.judging.linking.owners import Owners, contradicted, matched
+from shoal.judging.linking.owners import Owners, find_contradiction, match_owners
 from shoal.judging.linking.persons import FollowedPersons, HiddenPersons, Persons, RowIsPerson
 from shoal.judging.linking.reidentification import Risk, assess, population_sizes
 from shoal.judging.linking.sampled import Sampled
@@ -71,7 +71,7 @@ class Evidence(Brief):
     @classmethod
     def of_original(cls, table: CodedTable, told_size: int | None = None) -> Evidence:
         """Take the original for a release in which the quasi-identifiers are published as they are."""
-        number, first = table.numbered(as_read=True)
+        number, first = table.number_rows(as_read=True)
         shown = np.ascontiguousarray(table.quasi.wide[first])
         raw = Published(table.attributes, table.sensitive, number, table.secrets.wide, Boxes(shown, shown))
         own = np.arange(table.rows, dtype=np.int32)
@@ -113,7 +113,7 @@ class Evidence(Brief):
             self.survey,
         )
 
-    def shown(self, column: str) -> tuple[pl.Series, LongVector] | None:
+    def count_texts(self, column: str) -> tuple[pl.Series, LongVector] | None:
         """Return the distinct texts of any published column, and how many rows show each; None if it is not published.
         An error if the rows are not known.
         """
@@ -132,12 +132,12 @@ class Evidence(Brief):
         return self.table
 
     @cached_property
-    def remembered(self) -> dict[Hashable, Any]:
-        """What several measures share, by what they ask: each fits its models once."""
+    def shared_results(self) -> dict[Hashable, Any]:
+        """Cache of results that several measures need, such as trained models."""
         return {}
 
-    def kept_column(self, name: str) -> pl.Series | None:
-        """Return what the published rows show in a column that is published as it is; None if nobody knows."""
+    def find_kept_column(self, name: str) -> pl.Series | None:
+        """Return the published values of a column that is published unchanged; None if they are not known."""
         if self.owner is None or self.table is None:
             return None
         return self.table.kept[name].gather(self.owner)
@@ -148,7 +148,7 @@ class Evidence(Brief):
         person, published, table, rows = self.owners.person, self.published, self.table, self.owners.rows
         number = published.candidates if self.crowd_of is None or person is None else self.crowd_of[person]
 
-        def counted(owner: IntVector, owners: int, totals: Sequence[LongVector]) -> Groups:
+        def count_groups(owner: IntVector, owners: int, totals: Sequence[LongVector]) -> Groups:
             codes, whole = published.sensitive_codes, int(number.max(initial=-1)) + 1
             return group(number, whole, codes, published.sensitive, totals, person=owner, people=owners)
 
@@ -156,17 +156,17 @@ class Evidence(Brief):
             found = published.groups
             found = found if table is None else replace(found, totals=table.sensitive_counts)
         elif table is None:
-            found = counted(
+            found = count_groups(
                 person,
                 int(person.max(initial=-1)) + 1,
                 count_values(person, Columns.of(published.sensitive, published.sensitive_codes)),
             )
         else:
-            found = counted(person, table.counting.count, table.counting.totals)
+            found = count_groups(person, table.counting.count, table.counting.totals)
         if table is None or rows is None:
             return found
         others = table.countings[1:]
-        units = tuple(counted(unit.owner[rows], unit.count, unit.totals) for unit in others)
+        units = tuple(count_groups(unit.owner[rows], unit.count, unit.totals) for unit in others)
         return replace(found, units=units)
 
     @cached_property
@@ -186,15 +186,15 @@ class Evidence(Brief):
         if not self.persons.several:
             return Owners()
         if isinstance(self.persons, FollowedPersons):
-            return self._followed(self.persons.pseudonym)
+            return self._owners_by_pseudonym(self.persons.pseudonym)
         if self.table is None:
-            return Owners.missing(None, "only the original says whose each row is: give it")
+            return Owners.not_known(None, "only the original says whose each row is: give it")
         if self.table.shared is None:
             return Owners()
-        return self.origin.find_owners(self.published, self.table) or matched(self.published, self.table)
+        return self.origin.find_owners(self.published, self.table) or match_owners(self.published, self.table)
 
-    def _followed(self, follow: IntVector) -> Owners:
-        """Return whose rows are by their pseudonyms, unless what is known about the original contradicts them."""
+    def _owners_by_pseudonym(self, follow: IntVector) -> Owners:
+        """Return the owner of each row by its pseudonym, unless the original contradicts the pseudonyms."""
         if self.published.in_buckets:
             return Owners(unknown="values were shuffled within buckets")
         if (follow < 0).any():
@@ -208,7 +208,7 @@ class Evidence(Brief):
         if found is not None and found.person is None:
             return found
         known = None if found is None else found.person
-        return contradicted(follow, of_rows, known) or Owners(follow)
+        return find_contradiction(follow, of_rows, known) or Owners(follow)
 
     @cached_property
     def fewest_people(self) -> int | None:
@@ -251,8 +251,8 @@ class Evidence(Brief):
         return consistency(self.published, self.original, self.owner)
 
     @cached_property
-    def followed(self) -> Followed | None:
-        """Who may be behind which pseudonym, if rows of people with several can be followed."""
+    def people_by_pseudonym(self) -> Followed | None:
+        """Which people each pseudonym may belong to, if rows of people with several rows can be followed."""
         if not self.persons.followed or self.original.counting.adds_up:
             return None
         person, crowd_of = self.owners.person, self.crowd_of
@@ -261,7 +261,7 @@ class Evidence(Brief):
         return people_followed(self.published, self.original, self.consistency, person, crowd_of)
 
     @cached_property
-    def sampled(self) -> Sampled:
+    def as_sample(self) -> Sampled:
         """What the rows say about risk if they are a sample of a population."""
         return Sampled(self)
 

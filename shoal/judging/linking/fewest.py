@@ -43,7 +43,7 @@ def fewest_people(published: Published, table: CodedTable, graph: Consistency) -
     own = np.minimum(many, counts[pairs // count])
     part = cells[pairs // count] // values * count + pairs % count
     whose, place = np.unique(part, return_inverse=True)
-    return _needed(whose // count, np.bincount(place, own).astype(np.int64), published.sizes)
+    return _count_needed(whose // count, np.bincount(place, own).astype(np.int64), published.sizes)
 
 
 def _values(table: CodedTable, published: Published) -> tuple[IntVector, LongVector]:
@@ -55,7 +55,7 @@ def _values(table: CodedTable, published: Published) -> tuple[IntVector, LongVec
     return number[: table.rows], number[table.rows :].astype(np.int64)
 
 
-def _needed(class_of: LongVector, most: LongVector, sizes: LongVector) -> int | None:
+def _count_needed(class_of: LongVector, most: LongVector, sizes: LongVector) -> int | None:
     """Return the fewest members of any class whose numbers add up to its size; None if those of some class do not."""
     order = np.lexsort((-most, class_of))
     class_of, most = class_of[order], most[order]

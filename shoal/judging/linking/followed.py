@@ -39,9 +39,10 @@ class Followed(Brief):
         """Per person, how many pseudonyms are theirs in some complete assignment of pseudonyms to people."""
         return self.graph.matches[self.list_of]
 
-    def believed(self, showing: tuple[IntVector, IntVector], labels: int) -> _Beliefs:
-        """Return how many candidates of each distinct list show each label. `showing` are pairs of a crowd and a label,
-        one for each person of the crowd who shows it."""
+    def count_beliefs(self, showing: tuple[IntVector, IntVector], labels: int) -> _Beliefs:
+        """Count, for each distinct list of rows, the candidates who show each label. `showing` has a pair (crowd,
+        label) for each person of a crowd who shows the label.
+        """
         from scipy.sparse import csr_array
 
         graph = self.graph
@@ -90,16 +91,16 @@ def people_followed(
     classes = published.classes
     links = rows.links[: rows.start[classes]]
     class_of = np.repeat(np.arange(classes, dtype=np.int32), np.diff(rows.start[: classes + 1]))
-    match_start, match_class = _listed(links, class_of, len(rows.people.weight))
+    match_start, match_class = _group_values(links, class_of, len(rows.people.weight))
     of_crowd = np.repeat(np.arange(len(crowd_start) - 1, dtype=np.int32), np.diff(crowd_start))
-    holds_start, holds_crowd = _listed(crowd_class, of_crowd, classes)
+    holds_start, holds_crowd = _group_values(crowd_class, of_crowd, classes)
     who, what = fitting_crowds(
         own_start, own_rows, match_start, match_class, holds_start, holds_crowd, crowd_start, crowd_class,
         published.suppressed,
     )  # fmt: skip
     size = np.bincount(crowd_of).astype(np.int64)
     weight = np.bincount(list_of).astype(np.int64)
-    start, fitting = _listed(what.astype(np.int32), who.astype(np.int32), len(size))
+    start, fitting = _group_values(what.astype(np.int32), who.astype(np.int32), len(size))
     missing = original.counting.count - int(size.sum())
     if missing:
         anybody = np.arange(len(weight), dtype=np.int32)
@@ -133,7 +134,7 @@ def people_by_one_row(
     holds = csr_array((np.ones(len(own), np.int32), (own, of_crowd)), shape=(classes, len(size)))
     links = rows.links[: rows.start[classes]]
     class_of = np.repeat(np.arange(classes, dtype=np.int32), np.diff(rows.start[: classes + 1]))
-    begin, covering = _listed(links, class_of, len(rows.people.weight))
+    begin, covering = _group_values(links, class_of, len(rows.people.weight))
     found = np.zeros(len(rows.people.weight), np.int64)
     for first in range(0, len(found), AT_ONCE):
         last = min(first + AT_ONCE, len(found))
@@ -159,7 +160,7 @@ def _lists(value_of: IntVector, person: IntVector, list_of: IntVector) -> tuple[
     return begins, value_of[order[at]].astype(np.int32)
 
 
-def _listed(keys: IntVector, values: IntVector, size: int) -> tuple[LongVector, IntVector]:
+def _group_values(keys: IntVector, values: IntVector, size: int) -> tuple[LongVector, IntVector]:
     """Return the values of each key, ascending: where the values of each begin, and all values."""
     order = np.lexsort((values, keys))
     start: LongVector = np.concatenate([[0], np.cumsum(np.bincount(keys, minlength=size))]).astype(np.int64)

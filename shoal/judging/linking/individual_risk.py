@@ -65,11 +65,11 @@ def individual_risk(class_of: IntVector, classes: int, weights: FloatVector) -> 
     """
     sizes = np.bincount(class_of, minlength=classes).astype(np.int64)
     totals = np.bincount(class_of, weights=weights, minlength=classes).astype(np.float64)
-    return IndividualRisk(expected_inverse(sizes, totals), sizes, class_of)
+    return IndividualRisk(compute_expected_inverse(sizes, totals), sizes, class_of)
 
 
-def expected_inverse(sizes: LongVector, totals: FloatVector) -> FloatVector:
-    """Return E[1 / F] for classes of so many rows, whose weights have these totals."""
+def compute_expected_inverse(sizes: LongVector, totals: FloatVector) -> FloatVector:
+    """Return E[1 / F] for classes with these sizes and these total survey weights."""
     risk = np.empty(len(sizes))
     p = sizes / np.maximum(totals, sizes)
     steps = (p < 0.5) & (sizes <= FEW)

@@ -15,11 +15,11 @@ from shoal.judging.linking.series import (
     Issue,
     Lists,
     among,
-    combined,
-    known_by,
+    combine_views,
+    find_shared_values,
+    number_combinations,
     once,
     pieces,
-    shared,
 )
 from shoal.support.arrays import BoolVector, IntMatrix, IntVector, LongVector
 from shoal.support.brief import Brief
@@ -85,7 +85,7 @@ class LeftOpen(Brief):
         group, person, value = group_of[inside].astype(np.int64), self.person[row], self.value[row]
         width, count = len(self.meaning), len(self.values.start) - 1
         present = once(group * self.people + person)
-        place, item = self.items.expanded(present % self.people)
+        place, item = self.items.expand(present % self.people)
         pairs = once((present // self.people)[place] * count + item)
         where, what = pairs // count, pairs % count
         seen = once((group * width + value) * self.people + person)
@@ -95,11 +95,11 @@ class LeftOpen(Brief):
         if len(rest):
             bad[rest] = self._short(where[rest], what[rest], shown, seen, k, needed)
         if members and k > 1:
-            place, who = self.crowd.expanded(what)
+            place, who = self.crowd.expand(what)
             here = among(where[place] * self.people + who, present)
             bad |= np.bincount(place[here], minlength=len(pairs)) < k
         wrong = pairs[bad]
-        place, item = self.items.expanded(present % self.people)
+        place, item = self.items.expand(present % self.people)
         hit = among((present // self.people)[place] * count + item, wrong)
         exposed = present[once(place[hit])]
         return exposed // self.people, exposed % self.people
@@ -173,7 +173,7 @@ class LeftOpen(Brief):
     ) -> BoolVector:
         """Return for which pairs of a group and an item too little is left, by listing people."""
         width, count = len(self.meaning), len(where)
-        at, left = self.values.expanded(what)
+        at, left = self.values.expand(what)
         open_ = among(where[at] * width + left, shown)
         at, left = at[open_], left[open_]
         bad = np.asarray(np.bincount(at, minlength=count) == 0)
@@ -209,16 +209,18 @@ def fewer(lists: Lists, wanted: LongVector, at: LongVector, count: int, k: int) 
     unsure = (longest < k) & ~few
     if unsure.any():
         chosen = np.flatnonzero(unsure[at])
-        place, item = lists.expanded(wanted[chosen])
+        place, item = lists.expand(wanted[chosen])
         width = int(item.max(initial=0)) + 1
         found = once(at[chosen][place] * width + item) // width
         few |= unsure & (np.bincount(found, minlength=count) < k)
     return few
 
 
-def left_open(earlier: Earlier, own: IntMatrix) -> LeftOpen:
-    """Return what earlier releases leave open. `own` holds the lasting values of the table's rows."""
-    value_of, own_value, meaning = combined(earlier.issues, own)
+def find_left_open(earlier: Earlier, own: IntMatrix) -> LeftOpen:
+    """Return which combinations of values the earlier releases leave possible for each person. `own` holds the lasting
+    values of the table's rows.
+    """
+    value_of, own_value, meaning = number_combinations(earlier.issues, own)
     there = np.zeros(earlier.people, np.int64)
     for index, issue in enumerate(earlier.issues):
         there[issue.person[issue.person < earlier.people]] |= 1 << index
@@ -259,7 +261,9 @@ def left_open(earlier: Earlier, own: IntMatrix) -> LeftOpen:
         lists(values, first),
         lists([(a[b < earlier.people], b[b < earlier.people]) for a, b in crowds], first),
         tuple(np.concatenate([*own_views, none]) for own_views in views),
-        tuple(_owned(issue, value, width) for issue, value in zip(earlier.issues, value_of, strict=True)),
+        tuple(
+            _find_owners(issue, value, width) for issue, value in zip(earlier.issues, value_of, strict=True)
+        ),
     )
 
 
@@ -269,7 +273,7 @@ def _items(
     """Return the items of people, whose each is, its views, and what its releases show in common."""
     from shoal.kernels.grouping import distinct
 
-    person, known = known_by(issues, people)
+    person, known = combine_views(issues, people)
     number, first = distinct(known)
     items = known[first].astype(np.int64)
     work = sum(
@@ -277,7 +281,7 @@ def _items(
     )
     shown, of_item, who = [], [], []
     for begin, end in pieces(work):
-        found, crowd, _ = shared(issues, value_of, items[begin:end], width)
+        found, crowd, _ = find_shared_values(issues, value_of, items[begin:end], width)
         shown.append(found + begin * width)
         of_item.append(np.repeat(np.arange(begin, end), crowd.lengths))
         who.append(crowd.item)
@@ -286,13 +290,13 @@ def _items(
     return number.astype(np.int64), person, items, np.concatenate([*shown, none]), crowds
 
 
-def _owned(issue: Issue, value: LongVector, width: int) -> Owned:
-    """Return who owns the rows of each view and combination of values."""
+def _find_owners(issue: Issue, value: LongVector, width: int) -> Owned:
+    """Return the owners of the rows of each view and each combination of values."""
     people = int(issue.owner.max(initial=0)) + 1
     parts = [np.empty(0, np.int64)]
     for begin, end in pieces(issue.view_rows):
-        at, classes = issue.views.expanded(np.arange(begin, end))
-        place, row = issue.rows.expanded(classes)
+        at, classes = issue.views.expand(np.arange(begin, end))
+        place, row = issue.rows.expand(classes)
         parts.append(once(((at[place] + begin) * width + value[row]) * people + issue.owner[row]))
     found = np.concatenate(parts)
     keys, start = np.unique(found // people, return_index=True)

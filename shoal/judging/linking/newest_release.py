@@ -10,7 +10,7 @@ import numpy as np
 from shoal.coding.counting import ByOwners
 from shoal.errors import DataError
 from shoal.judging.linking.evidence import Evidence
-from shoal.judging.linking.owners import matched
+from shoal.judging.linking.owners import match_owners
 from shoal.judging.linking.series import Crossing, Earlier, Issue, issue_of
 from shoal.support.arrays import BoolVector, IntMatrix, LongVector
 
@@ -34,7 +34,7 @@ def newest_issue(evidence: Evidence, earlier: Earlier) -> tuple[Issue, IntMatrix
         # Everybody has one row here, so nobody had to know whose each is; but people are the same in all releases.
         people = ByOwners.of(table.secrets, earlier.person.astype(np.int32))
         named = replace(table, countings=(people, *table.countings[1:]))
-        owners = evidence.origin.find_owners(published, named) or matched(published, named)
+        owners = evidence.origin.find_owners(published, named) or match_owners(published, named)
         unknown = owners.unknown
     if owners.person is not None:
         owner = owners.person.astype(np.int64)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from shoal.coding import CodedTable
-from shoal.judging.linking.owners import Owners, confirmed
+from shoal.judging.linking.owners import Owners, confirm_record
 from shoal.release import Release
 from shoal.release.published import Published
 from shoal.support.arrays import IntVector
@@ -32,7 +32,7 @@ class Origin(Brief):
         """Return the person behind each published row; None if only matching rows with the original can show it."""
         if self.owner is not None:
             return Owners.of(table, self.owner)
-        return None if self.claimed is None else confirmed(published, table, self.claimed)
+        return None if self.claimed is None else confirm_record(published, table, self.claimed)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -41,58 +41,59 @@ class Owners(Brief):
         )
 
     @classmethod
-    def missing(cls, table: CodedTable | None, why: str) -> Owners:
-        """Say why nobody can know them. If every row is a person of its own, people can be counted all the same."""
+    def not_known(cls, table: CodedTable | None, why: str) -> Owners:
+        """Return unknown owners with the reason. If every row is a person of its own, people can still be counted."""
         return cls(unknown="" if table is not None and table.counting.adds_up else why, lost=why)
 
 
-def matched(published: Published, table: CodedTable) -> Owners:
-    """Find whose each row is, if only one answer is possible, up to rows that are alike in what is published.
+def match_owners(published: Published, table: CodedTable) -> Owners:
+    """Find the owner of each row if only one answer is possible; rows that are identical in the release may be
+    exchanged.
 
     It is if every row of the original fits one class at most, every class has as many rows as fit it, and their
     sensitive values are those of the original. Classes that overlap do not show whose their rows are: then the answer
     is that nobody can know. O(rows x columns), plus the search for fitting classes.
     """
     if published.in_buckets:
-        return Owners.missing(table, "values were shuffled within buckets")
+        return Owners.not_known(table, "values were shuffled within buckets")
     try:
         graph = consistency(published, table)
     except DataError as error:
-        return Owners.missing(table, str(error))
+        return Owners.not_known(table, str(error))
     classes = published.classes
     # A last class, if there is one, stands for rows that are not published.
     links = graph.links[: graph.start[classes]]
     if np.bincount(links, minlength=1).max(initial=0) > 1:
-        return Owners.missing(table, _UNSURE)
+        return Owners.not_known(table, _UNSURE)
     class_of_tuple = np.full(len(graph.people.weight), -1, np.int32)
     class_of_tuple[links] = np.repeat(np.arange(classes, dtype=np.int32), np.diff(graph.start[: classes + 1]))
     class_of = class_of_tuple[graph.people.row_of]
     fitting = np.flatnonzero(class_of >= 0)
     if not np.array_equal(np.bincount(class_of[fitting], minlength=classes), published.sizes):
-        return Owners.missing(table, _UNSURE)
+        return Owners.not_known(table, _UNSURE)
     ours = _alike(class_of[fitting], table.secrets.wide[fitting])
     theirs = _alike(published.class_of, published.sensitive_codes)
     same = published.class_of[theirs] == class_of[fitting][ours]
     same &= (published.sensitive_codes[theirs] == table.secrets.wide[fitting][ours]).all(axis=1)
     if not same.all():
-        return Owners.missing(table, "sensitive values of the release are not those of the original")
+        return Owners.not_known(table, "sensitive values of the release are not those of the original")
     rows = np.empty(published.rows, np.int64)
     rows[theirs] = fitting[ours]
     return Owners.of(table, rows)
 
 
-def confirmed(published: Published, table: CodedTable, claimed: IntVector) -> Owners:
-    """Return whose each row is by the record of the run, if every row covers the values of the original row that the
-    record names, shows its sensitive values, and none is named twice. O(rows x columns).
+def confirm_record(published: Published, table: CodedTable, claimed: IntVector) -> Owners:
+    """Take the owner of each row from the record of the run, if every row covers the original row that the record
+    names, has its sensitive values, and no row is named twice. O(rows x columns).
     """
-    wrong = Owners.missing(
+    wrong = Owners.not_known(
         table, "the record does not say whose these rows are: give the one of the run that made the release"
     )
     if published.in_buckets or len(claimed) != published.rows:
         return wrong
     if len(np.unique(claimed)) < len(claimed) or not ((claimed >= 0) & (claimed < table.rows)).all():
         return wrong
-    low, high = (ends[published.class_of] for ends in published.covered)
+    low, high = (ends[published.class_of] for ends in published.cell_ranges)
     codes = table.quasi.wide[claimed]
     fitting = bool((low <= codes).all() and (codes <= high).all())
     for j in range(codes.shape[1] if published.sets is not None and fitting else 0):
@@ -106,8 +107,8 @@ def confirmed(published: Published, table: CodedTable, claimed: IntVector) -> Ow
     return Owners.of(table, claimed)
 
 
-def contradicted(follow: IntVector, of_rows: IntVector, known: IntVector | None) -> Owners | None:
-    """Return why pseudonyms do not say whose rows are, or None if nothing contradicts them. O(rows log rows).
+def find_contradiction(follow: IntVector, of_rows: IntVector, known: IntVector | None) -> Owners | None:
+    """Return why pseudonyms do not identify the owners of rows, or None if nothing contradicts them. O(rows log rows).
 
     `of_rows` is whose each row of the original is, and `known` whose each published row is, if that is known: then each
     pseudonym must stand for one person, and each person for one pseudonym. Otherwise there must be enough people with

@@ -9,7 +9,7 @@ import numpy as np
 from shoal.support.arrays import BoolVector, IntMatrix, IntVector, LongVector
 
 
-def missing_values(
+def count_missing_values(
     units: Sequence[Sequence[int]],
     people: IntMatrix,
     weight: LongVector,
@@ -17,7 +17,8 @@ def missing_values(
     low: IntMatrix,
     high: IntMatrix,
 ) -> int:
-    """Return at least how many rows are false, because a bucket shows values of people without their other values.
+    """Return a lower bound on the number of false rows: a bucket shows some values of a person but lacks that person's
+    other values.
 
     `people` are the distinct original rows, and `low` and `high` what each published row covers in the same columns. A
     unit of columns was shuffled as a whole. Values that only one person has say who is in a bucket; for each other
@@ -36,13 +37,13 @@ def missing_values(
             if other != at and exact[other] and len(pinned):
                 needed = np.column_stack([bucket_of[pinned], people[who[pinned]][:, list(columns)]])
                 shown = np.column_stack([bucket_of, low[:, list(columns)]])
-                most = max(most, _lacking(needed, shown))
+                most = max(most, _count_lacking(needed, shown))
     return most
 
 
 def _owners(people: IntMatrix, weight: LongVector, shown: IntMatrix) -> LongVector:
     """Return for each published row the only person with the values that it shows, or -1."""
-    number = _numbered(people, shown)
+    number = _number_rows(people, shown)
     own, theirs = number[: len(people)], number[len(people) :]
     often = np.bincount(own, weight, int(number.max(initial=-1)) + 1)
     owner = np.full(len(often), -1, np.int64)
@@ -51,16 +52,16 @@ def _owners(people: IntMatrix, weight: LongVector, shown: IntMatrix) -> LongVect
     return np.where(alone[theirs], owner[theirs], -1)
 
 
-def _lacking(needed: IntMatrix, shown: IntMatrix) -> int:
+def _count_lacking(needed: IntMatrix, shown: IntMatrix) -> int:
     """Count the needed combinations that are not shown as often."""
-    number = _numbered(needed, shown)
+    number = _number_rows(needed, shown)
     size = int(number.max(initial=-1)) + 1
     wanted = np.bincount(number[: len(needed)], minlength=size)
     there = np.bincount(number[len(needed) :], minlength=size)
     return int(np.maximum(wanted - there, 0).sum())
 
 
-def _numbered(one: IntMatrix, other: IntMatrix) -> IntVector:
+def _number_rows(one: IntMatrix, other: IntMatrix) -> IntVector:
     """Number the distinct rows of two tables."""
     from shoal.kernels.grouping import distinct
 

@@ -86,7 +86,7 @@ def posterior(graph: Consistency, random: np.random.Generator, effort: float = 1
     unknown: list[LongVector] = []
     for begin, end in zip(np.concatenate(([0], ends))[:-1], ends, strict=True):
         own = inside[begin:end]
-        found = counted_shares(graph, class_of[own], links[own])
+        found = count_shares(graph, class_of[own], links[own])
         if found is None:
             unknown.append(own)
             exact[own] = False
@@ -95,7 +95,7 @@ def posterior(graph: Consistency, random: np.random.Generator, effort: float = 1
     low, high = share.copy(), share.copy()
     if unknown:
         own = np.concatenate(unknown)
-        share[own], low[own], high[own] = _estimated(graph, class_of[own], own, random, effort)
+        share[own], low[own], high[own] = _estimate_shares(graph, class_of[own], own, random, effort)
     many = int((sorts > 1).sum())
     return Posterior(graph, share, low, high, exact, many, len(unknown))
 
@@ -111,13 +111,13 @@ def largest_counted(graph: Consistency, most_rows: int, most_components: int) ->
     largest = None
     for component in small:
         own = (classes[class_of] == component) & (people[graph.links] == component)
-        found = counted_shares(graph, class_of[own], graph.links[own])
+        found = count_shares(graph, class_of[own], graph.links[own])
         if found is not None:
             largest = max(float(found.max()), largest or 0.0)
     return largest
 
 
-def counted_shares(graph: Consistency, classes: LongVector, people: IntVector) -> FloatVector | None:
+def count_shares(graph: Consistency, classes: LongVector, people: IntVector) -> FloatVector | None:
     """Return the shares of the links of one component, or None if there are too many states."""
     kinds, who = np.unique(people, return_inverse=True)
     sorts, what = np.unique(classes, return_inverse=True)
@@ -145,7 +145,7 @@ def shares_of(fits: NDArray[np.bool_], people: LongVector, places: LongVector) -
     return found.T if turned else found
 
 
-def _estimated(
+def _estimate_shares(
     graph: Consistency, classes: LongVector, own: LongVector, random: np.random.Generator, effort: float
 ) -> tuple[FloatVector, FloatVector, FloatVector]:
     """Estimate the shares of some links, with the ends of their intervals."""

@@ -92,7 +92,7 @@ def unique_share(table: CodedTable) -> float:
     if table.rows == 0:
         return 0.0
     if not table.counting.adds_up:
-        number, first = table.numbered(as_read=True)
+        number, first = table.number_rows(as_read=True)
         if table.counting.followed:
             crowd = crowds(number, table.counting.owner)
             return float(np.count_nonzero(np.bincount(crowd) == 1)) / len(crowd)
@@ -100,7 +100,7 @@ def unique_share(table: CodedTable) -> float:
         return float(np.count_nonzero(np.bincount(number[parts], minlength=len(first)) == 1)) / len(parts)
     if not table.quasi.exact:
         return float(np.count_nonzero(table.alike == 1)) / table.rows
-    return float(np.count_nonzero(np.bincount(table.numbered(as_read=True)[0]) == 1)) / table.rows
+    return float(np.count_nonzero(np.bincount(table.number_rows(as_read=True)[0]) == 1)) / table.rows
 
 
 def population_sizes(published: Published, population: IntMatrix) -> LongVector:
@@ -111,7 +111,7 @@ def population_sizes(published: Published, population: IntMatrix) -> LongVector:
     """
     from shoal.kernels.grouping import distinct
 
-    low, high = published.covered
+    low, high = published.cell_ranges
     if published.sets is not None:
         raise ValueError("people can be counted only if cells are ranges of known codes")
     numbers, first = distinct(population)

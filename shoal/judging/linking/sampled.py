@@ -18,8 +18,8 @@ from shoal.coding import CodedTable
 from shoal.coding.followed_people import crowds
 from shoal.errors import DataError
 from shoal.judging.linking.individual_risk import IndividualRisk, individual_risk
-from shoal.judging.linking.suda import LARGEST, SinglingOut, singling_out
-from shoal.judging.linking.uniqueness import Estimates, estimated, requires
+from shoal.judging.linking.suda import LARGEST, SinglingOut, find_minimal_uniques
+from shoal.judging.linking.uniqueness import Estimates, estimate_uniques, requires
 from shoal.support.arrays import IntVector, LongVector
 from shoal.support.brief import Brief
 
@@ -51,17 +51,17 @@ class Sampled(Brief):
 
     @cached_property
     def _estimates_before(self) -> Estimates:
-        return self._estimated(after=False)
+        return self._estimate(after=False)
 
     @cached_property
     def _estimates_after(self) -> Estimates:
-        return self._estimated(after=True)
+        return self._estimate(after=True)
 
-    def _estimated(self, *, after: bool) -> Estimates:
+    def _estimate(self, *, after: bool) -> Estimates:
         why, people = self.why_no_estimates(after=after), self.evidence.population_size
         if why is not None or people is None:
             raise DataError(f"population uniqueness cannot be estimated: {why}")
-        return estimated(self.sizes(after=after), people)
+        return estimate_uniques(self.sizes(after=after), people)
 
     def sizes(self, *, after: bool) -> LongVector:
         """Return how many people each class has: equal rows, or people with equal rows, if these can be followed."""
@@ -75,7 +75,7 @@ class Sampled(Brief):
     @cached_property
     def _classes_before(self) -> tuple[IntVector, int]:
         """Row of the original -> class, and how many there are."""
-        number, first = self.evidence.original.numbered(as_read=True)
+        number, first = self.evidence.original.number_rows(as_read=True)
         return number, len(first)
 
     def _why_no_classes(self, *, after: bool, people: bool) -> str | None:
@@ -164,17 +164,17 @@ class Sampled(Brief):
             return "needs the original table, to tell the values of each published cell"
         return None
 
-    def singled_out(self, *, after: bool) -> SinglingOut:
+    def minimal_uniques(self, *, after: bool) -> SinglingOut:
         """Return the minimal uniques of up to four columns."""
-        return self._singled_after if after else self._singled_before
+        return self._uniques_after if after else self._uniques_before
 
     @cached_property
-    def _singled_before(self) -> SinglingOut:
+    def _uniques_before(self) -> SinglingOut:
         self._need(self.why_no_sets(after=False), "who is singled out by few columns")
-        return singled_out(self.evidence.original)
+        return minimal_uniques_of(self.evidence.original)
 
     @cached_property
-    def _singled_after(self) -> SinglingOut:
+    def _uniques_after(self) -> SinglingOut:
         self._need(self.why_no_sets(after=True), "who is singled out by few columns")
         evidence, published = self.evidence, self.evidence.published
         width = len(published.attributes)
@@ -185,10 +185,10 @@ class Sampled(Brief):
         person = evidence.owners.person
         cells = self._cells()
         if person is not None:
-            return singling_out(
+            return find_minimal_uniques(
                 [column[published.class_of] for column in cells], published.rows, person=person
             )
-        found = singling_out(cells, published.classes, heads=published.sizes)
+        found = find_minimal_uniques(cells, published.classes, heads=published.sizes)
         return SinglingOut(
             found.sets,
             found.scores[published.class_of],
@@ -205,7 +205,7 @@ class Sampled(Brief):
 
         published = self.evidence.published
         columns = range(len(published.attributes))
-        low, high = published.covered
+        low, high = published.cell_ranges
         return [distinct_rows([low[:, column], high[:, column]])[0] for column in columns]
 
     @staticmethod
@@ -214,7 +214,7 @@ class Sampled(Brief):
             raise DataError(f"{what} cannot be known: {why}")
 
 
-def singled_out(table: CodedTable, largest: int = LARGEST) -> SinglingOut:
+def minimal_uniques_of(table: CodedTable, largest: int = LARGEST) -> SinglingOut:
     """Return the minimal uniques of a table's quasi-identifiers."""
     person = None if table.counting.adds_up else table.counting.owner
-    return singling_out(table.quasi.narrow, table.rows, largest=largest, person=person)
+    return find_minimal_uniques(table.quasi.narrow, table.rows, largest=largest, person=person)

@@ -47,7 +47,7 @@ class Lists(NamedTuple):
         """How many items each list has."""
         return np.diff(self.start)
 
-    def expanded(self, wanted: LongVector) -> tuple[LongVector, LongVector]:
+    def expand(self, wanted: LongVector) -> tuple[LongVector, LongVector]:
         """Return the items of some lists, one list after the other, and the place in `wanted` that each comes from."""
         lengths = self.lengths[wanted]
         place = np.repeat(np.arange(len(wanted), dtype=np.int64), lengths)
@@ -123,12 +123,12 @@ class Crossing(Brief):
         return least
 
 
-def covering(
+def find_covered_rows(
     attributes: tuple[Attribute, ...], codes: IntMatrix, published: Published
 ) -> tuple[IntVector, LongVector, IntVector]:
     """Find the distinct rows that each class covers: row -> distinct row, and the lists of all classes."""
     people = People.of(attributes, codes)
-    start, links = people.inside(*published.covered)
+    start, links = people.inside(*published.cell_ranges)
     if published.sets is not None:
         start, links = within_sets(people, published.sets, start, links, len(attributes))
     return people.row_of, start, links
@@ -184,13 +184,13 @@ def issue_of(
     if owner is not None:
         members = Lists.of(published.class_of, owner, published.classes)
     else:
-        at, classes = views.expanded(view_of[known])
+        at, classes = views.expand(view_of[known])
         members = Lists.of(classes, person[known][at], published.classes)
         owner = strangers + np.arange(published.rows, dtype=np.int64)
     return Issue(name, rows, values, owner, members, views, pairs[:, 0].copy(), pairs[:, 1].copy(), unknown)
 
 
-def unknown_members(issues: Sequence[Issue]) -> str:
+def explain_unknown_members(issues: Sequence[Issue]) -> str:
     """Return why it is not known who is in which class of some release, so that nothing can be said about an adversary
     who knows all members: people who may have a row in a class would count as having one. Empty if it is known.
     """
@@ -198,7 +198,9 @@ def unknown_members(issues: Sequence[Issue]) -> str:
     return f"{found.name}: who is in which class cannot be known, because {found.unknown}" if found else ""
 
 
-def combined(issues: Sequence[Issue], own: IntMatrix) -> tuple[list[LongVector], LongVector, IntMatrix]:
+def number_combinations(
+    issues: Sequence[Issue], own: IntMatrix
+) -> tuple[list[LongVector], LongVector, IntMatrix]:
     """Number combinations of sensitive values: those of each release's rows and of the table's rows, and the values of
     each combination.
     """
@@ -210,16 +212,16 @@ def combined(issues: Sequence[Issue], own: IntMatrix) -> tuple[list[LongVector],
     return parts[:-1], parts[-1], stacked[first]
 
 
-def crossed(
+def cross_releases(
     earlier: Earlier, newest: Issue, own: IntMatrix, progress: Callable[[str, float], None]
 ) -> Crossing:
-    """Intersect what the releases leave open, for everybody in the newest and in an earlier one.
+    """Intersect what the releases leave possible, for each person in the newest and in an earlier release.
 
     Each person is judged over all releases that they are in, also after a gap: fewer of them would leave more open.
     O(pairs of a combination of rows and a matching row). `own` holds the lasting values of the table's rows.
     """
     issues = (*earlier.issues, newest)
-    value_of, own_value, meaning = combined(issues, own)
+    value_of, own_value, meaning = number_combinations(issues, own)
     mine = Lists.of(earlier.person, own_value, earlier.people)
     there = np.zeros(earlier.people, np.int64)
     for index, issue in enumerate(earlier.issues):
@@ -231,9 +233,9 @@ def crossed(
     for done, mask in enumerate(masks.tolist()):
         progress("intersect", done / len(masks))
         chosen = [index for index in range(len(issues)) if index == len(issues) - 1 or mask >> index & 1]
-        person, views = known_by([issues[index] for index in chosen], here & (there == mask))
+        person, views = combine_views([issues[index] for index in chosen], here & (there == mask))
         parts.append(
-            _measured(
+            _measure_crossing(
                 [issues[index] for index in chosen],
                 [value_of[index] for index in chosen],
                 meaning,
@@ -242,25 +244,25 @@ def crossed(
                 mine,
             )
         )
-    return _joined(parts, len(earlier.lasting))
+    return _join_crossings(parts, len(earlier.lasting))
 
 
 def alone(issue: Issue, people: BoolVector, lasting: Sequence[int]) -> tuple[LongVector, LongVector]:
     """Return, for some people, the fewest candidates, and ``[people, lasting columns]`` the fewest values, that one
     release leaves open by itself.
     """
-    (value_of,), _, meaning = combined([issue], issue.values[:0])
-    person, views = known_by([issue], people)
+    (value_of,), _, meaning = number_combinations([issue], issue.values[:0])
+    person, views = combine_views([issue], people)
     nobody = Lists(np.zeros(len(people) + 1, np.int64), np.empty(0, np.int64))
-    found = _measured([issue], [value_of], meaning, person, views, nobody)
+    found = _measure_crossing([issue], [value_of], meaning, person, views, nobody)
     values = [found.worst(found.values[:, j], len(people)) for j in range(len(lasting))]
     shape = (len(people), len(lasting))
     fewest = np.column_stack(values) if values else np.empty(shape, np.int64)
     return found.worst(found.left, len(people)), fewest
 
 
-def known_by(issues: Sequence[Issue], people: BoolVector) -> tuple[LongVector, IntMatrix]:
-    """Return every combination of one view in each release, and whose it is."""
+def combine_views(issues: Sequence[Issue], people: BoolVector) -> tuple[LongVector, IntMatrix]:
+    """Return the people and, for each of them, every combination of one view per release."""
     found: list[LongVector] = []
     person = np.flatnonzero(people).astype(np.int64)
     for issue in issues:
@@ -279,7 +281,7 @@ def known_by(issues: Sequence[Issue], people: BoolVector) -> tuple[LongVector, I
     return person, np.asfortranarray(np.column_stack(found).astype(np.int32))
 
 
-def _measured(
+def _measure_crossing(
     issues: Sequence[Issue],
     value_of: Sequence[LongVector],
     meaning: IntMatrix,
@@ -300,7 +302,7 @@ def _measured(
     )
     by_item = np.argsort(number, kind="stable")
     for begin, end in pieces(work):
-        shown, people, left[begin:end] = shared(issues, value_of, items[begin:end], len(meaning))
+        shown, people, left[begin:end] = find_shared_values(issues, value_of, items[begin:end], len(meaning))
         crowd[begin:end] = people.lengths
         item, value = shown // len(meaning), shown % len(meaning)
         for j in range(meaning.shape[1]):
@@ -309,29 +311,29 @@ def _measured(
             values[begin:end, j] = np.bincount(different, minlength=end - begin)
         low, high = np.searchsorted(number[by_item], [begin, end])
         pairs = by_item[low:high]
-        at, theirs = mine.expanded(person[pairs])
+        at, theirs = mine.expand(person[pairs])
         keys = (number[pairs][at] - begin) * len(meaning) + theirs
         right[pairs] = np.bincount(at, among(keys, shown), len(pairs)) > 0
     return Crossing(person, left[number], crowd[number], values[number], right)
 
 
-def shared(
+def find_shared_values(
     issues: Sequence[Issue], value_of: Sequence[LongVector], items: LongVector, combinations: int
 ) -> tuple[LongVector, Lists, LongVector]:
-    """Return what releases show in common for each item, which names a view of each release: combinations of values,
-    as keys ``item * combinations + combination``, the people who have matching rows in all of them, and how many
-    candidates there are in the release with the fewest.
+    """Intersect the releases for each item, which is one view per release. Return the shared combinations of values as
+    keys ``item * combinations + combination``, the people with matching rows in all releases, and the number of
+    candidates in the release with the fewest.
     """
     matching, keys, people = [], [], []
     strangers = 1 + max(
         int(max(issue.owner.max(initial=0), issue.members.item.max(initial=0))) for issue in issues
     )
     for j, (issue, values) in enumerate(zip(issues, value_of, strict=True)):
-        at, classes = issue.views.expanded(items[:, j])
-        place, row = issue.rows.expanded(classes)
+        at, classes = issue.views.expand(items[:, j])
+        place, row = issue.rows.expand(classes)
         matching.append((at[place], row))
         keys.append(once(at[place] * combinations + values[row]))
-        place, who = issue.members.expanded(classes)
+        place, who = issue.members.expand(classes)
         people.append(once(at[place] * strangers + who))
     shown, crowd = _in_all(keys), _in_all(people)
     left = np.full(len(items), np.iinfo(np.int64).max)
@@ -378,7 +380,7 @@ def pieces(work: LongVector) -> Iterator[tuple[int, int]]:
         begin = end
 
 
-def _joined(parts: Sequence[Crossing], lasting: int) -> Crossing:
+def _join_crossings(parts: Sequence[Crossing], lasting: int) -> Crossing:
     none = np.empty(0, np.int64)
     empty = Crossing(none, none, none, np.empty((0, lasting), np.int64), np.empty(0, np.bool_))
     whole = [*parts, empty]

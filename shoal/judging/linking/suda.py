@@ -56,7 +56,7 @@ class SinglingOut(Brief):
     """How many columns a set may have."""
 
 
-def singling_out(
+def find_minimal_uniques(
     columns: Sequence[NDArray[Any]],
     rows: int,
     *,
@@ -87,7 +87,7 @@ def singling_out(
         below, left = left, {}
         keys = _Keys(cells)
         for chosen in combinations(range(width), size):
-            candidates = left_in_all(below, chosen)
+            candidates = keep_unique_in_none(below, chosen)
             if candidates is None:
                 continue
             places = np.flatnonzero(candidates)
@@ -147,8 +147,10 @@ def size_for(width: int, sets: int) -> int:
     return most
 
 
-def left_in_all(below: dict[tuple[int, ...], BoolVector], chosen: tuple[int, ...]) -> BoolVector | None:
-    """Return the rows that are unique in none of the sets with one column less; None if there are none."""
+def keep_unique_in_none(
+    below: dict[tuple[int, ...], BoolVector], chosen: tuple[int, ...]
+) -> BoolVector | None:
+    """Return the rows that are not unique in any set with one column less; None if there are no such rows."""
     parts = list(combinations(chosen, len(chosen) - 1))
     if any(part not in below for part in parts):
         return None

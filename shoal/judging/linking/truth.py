@@ -24,13 +24,13 @@ from shoal.io.coded import Codes
 from shoal.io.sheet import Sheet
 from shoal.io.text_columns import is_set, sets_as_text
 from shoal.judging.linking.consistency import People, within_sets
-from shoal.judging.linking.pinned import missing_values
+from shoal.judging.linking.pinned import count_missing_values
 from shoal.release.published import Published
 from shoal.release.published_types import find_texts
 from shoal.support.arrays import BoolVector, IntMatrix, IntVector, LongVector
 from shoal.support.brief import Brief
 from shoal.support.machine.threads import PIECE, in_threads, one_after_another, processors
-from shoal.support.wording import counted
+from shoal.support.wording import format_count
 
 LINKS = 1 << 25
 """How many pairs of distinct rows that match are held at most, and two more per row of a large table; beyond it there
@@ -82,7 +82,7 @@ class Truth:
             many = "" if self.least == self.most else "at least "
             found.append(f"{many}{self.least:,} of {self.rows:,} rows cover no original row of their own")
         if self.unread:
-            found.append(f"{counted(self.unread, 'row')} with cells that are not in their hierarchies")
+            found.append(f"{format_count(self.unread, 'row')} with cells that are not in their hierarchies")
         if self.too_often:
             found.append(f"values more often than in the original: {', '.join(self.too_often)}")
         if self.shuffled:
@@ -125,9 +125,9 @@ def truth_of(
     ]
     apart = {*(a.name for a in original.sensitive), *perturbed}
     plain = [name for name in original.kept.columns if name not in apart]
-    found = {name: _located(original.kept[name], rows[name]) for name in plain if name in rows.columns}
+    found = {name: _number_values(original.kept[name], rows[name]) for name in plain if name in rows.columns}
     beside = [column for column in found.values() if column is not None]
-    before, after = _combined([*kept, *beside], original.rows, published.rows)
+    before, after = _combine_columns([*kept, *beside], original.rows, published.rows)
     often = tuple(column.name for column in [*kept, *beside] if _surplus(column.before, column.after))
     facts = Truth(
         rows=published.rows,
@@ -144,7 +144,7 @@ def truth_of(
         return replace(facts, least=published.rows, most=published.rows, unread=published.rows)
     unread = int(published.sizes[boxes.unread].sum())
     if published.in_buckets:
-        least = most = max(_shuffled(published, original, kept, beside), unread)
+        least = most = max(_count_false_shuffled(published, original, kept, beside), unread)
     elif owner is not None and published.readable and _own(published, original, owner, before, after):
         return facts
     else:
@@ -155,7 +155,7 @@ def truth_of(
     return replace(facts, least=least, most=most, unread=unread, foreign=boxes.foreign)
 
 
-def _located(before: pl.Series, after: pl.Series) -> _Kept | None:
+def _number_values(before: pl.Series, after: pl.Series) -> _Kept | None:
     """Number the values of a plain column, those of the release by the values of the original; None if the column holds
     lists or structures in one of them, and something else in the other.
     """
@@ -186,7 +186,7 @@ def _located(before: pl.Series, after: pl.Series) -> _Kept | None:
     return _Kept(before.name, number, code[places], len(values))
 
 
-def _combined(columns: Sequence[_Kept], rows: int, published: int) -> tuple[IntVector, IntVector]:
+def _combine_columns(columns: Sequence[_Kept], rows: int, published: int) -> tuple[IntVector, IntVector]:
     """Return one number for all kept values of a row, in both tables; one more for values that the original lacks."""
     from shoal.kernels.grouping import distinct
 
@@ -227,7 +227,7 @@ def _own(
     """Whether every row covers the row that it was made from: then nothing has to be matched."""
     if published.sets is not None or not np.array_equal(before[owner], after):
         return False
-    low, high = published.covered
+    low, high = published.cell_ranges
     for j in range(len(original.attributes)):
         own = original.quasi.narrow[j][owner]
         if np.any(own < low[published.class_of, j]) or np.any(own > high[published.class_of, j]):
@@ -248,13 +248,13 @@ def _by_classes(
     if not found.complete:
         return _by_search(published, original, before, after, low, high)
     values = int(max(before.max(initial=0), after.max(initial=0))) + 1
-    untrue = _unmatched(
+    untrue = _count_unmatched(
         (published.class_of, after), (people.row_of, before), found, len(people.weight), values
     )
     return untrue, untrue
 
 
-def _unmatched(
+def _count_unmatched(
     own: tuple[IntVector, IntVector],
     their: tuple[IntVector, IntVector],
     found: _Search,
@@ -302,7 +302,7 @@ def _by_search(
     found = _Search(
         people, np.hstack([low[class_of], value]), np.hstack([high[class_of], value]), published, class_of
     )
-    untrue = published.rows - found.matched(size)
+    untrue = published.rows - found.count_matched(size)
     return untrue if found.complete else _surplus(before, after), untrue
 
 
@@ -354,7 +354,7 @@ class _Search:
         self.links = np.concatenate([np.zeros(0, np.int32), *links])
         self.complete = len(self.start) == len(low) + 1
 
-    def matched(self, size: LongVector) -> int:
+    def count_matched(self, size: LongVector) -> int:
         """Return how many of the rows that each box stands for can be given an original row, among the boxes that were
         searched.
         """
@@ -368,7 +368,7 @@ class _Search:
 # --- columns that were shuffled within buckets ------------------------------------------------------------------
 
 
-def _shuffled(
+def _count_false_shuffled(
     published: Published, original: CodedTable, kept: Sequence[_Kept], beside: Sequence[_Kept]
 ) -> int:
     """Return how many rows cannot be true: the most over groups of columns that were shuffled as a unit."""
@@ -377,7 +377,7 @@ def _shuffled(
 
     boxes = published.cells
     assert boxes is not None
-    own, theirs = _combined(beside, original.rows, published.rows)
+    own, theirs = _combine_columns(beside, original.rows, published.rows)
     people = _joint(original, [*(column.before for column in kept), own])
     exact = [*(column.after for column in kept), theirs]
     low = np.column_stack([boxes.low[published.class_of], *exact])
@@ -390,7 +390,7 @@ def _shuffled(
     unread = boxes.unread[published.class_of]
     units = _units(published, len(kept))
     return max(
-        missing_values(units, people.codes, people.weight, bucket, low, high),
+        count_missing_values(units, people.codes, people.weight, bucket, low, high),
         *(
             _untrue_units(columns, people, bucket, low, high, hull_low, hull_high, unread)
             for columns in units
@@ -444,5 +444,5 @@ def _untrue_units(
         begin[unread[first], 0], end[unread[first], 0] = 1, 0
         found = _Search(own, begin, end, None, None)
         if found.complete:
-            return len(bucket) - found.matched(size)
+            return len(bucket) - found.count_matched(size)
     return 0

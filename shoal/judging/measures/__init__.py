@@ -59,9 +59,9 @@ MEASURES: Registry[Measure] = Registry(
 )
 
 
-def steering(kinds: Sequence[str]) -> list[str]:
+def measures_that_steer(kinds: Sequence[str]) -> list[str]:
     """Return the measures that steer a search which optimizes one of these kinds."""
     return [name for name in MEASURES if MEASURES[name].steers in kinds]
 
 
-__all__ = ["MEASURES", "CellMeasure", "ClassMeasure", "Measure", "steering"]
+__all__ = ["MEASURES", "CellMeasure", "ClassMeasure", "Measure", "measures_that_steer"]

@@ -66,7 +66,7 @@ class Split(Brief):
         """Draw and split rows by a seed. O(rows x columns)."""
         published, original, owner = evidence.published, evidence.original, evidence.owner
         assert owner is not None
-        low, high = published.covered
+        low, high = published.cell_ranges
         random = np.random.Generator(np.random.PCG64(seed))
         drawn = random.permutation(original.rows)[:people]
         tested = max(1, min(len(drawn) - 1, round(test_share * len(drawn))))
@@ -107,9 +107,9 @@ class Classification(Measure):
     seed: int = 20240229
     """Rows are drawn and split by this seed, so that the result is the same every time."""
 
-    def unknown(self, evidence: Evidence) -> str | None:
+    def why_unknown(self, evidence: Evidence) -> str | None:
         """Return what is missing for training or testing, or None."""
-        missing, original = super().unknown(evidence), evidence.table
+        missing, original = super().why_unknown(evidence), evidence.table
         if missing is None and original is not None:
             if target_of(self.target, original) is None:
                 return "needs a column to predict, and no column is sensitive"
@@ -125,23 +125,27 @@ class Classification(Measure):
 
     def value(self, evidence: Evidence) -> float:
         """Train the learners, and return what they achieve."""
-        return float("nan") if self.unknown(evidence) is not None else self.achieved(self.learn(evidence))
+        return (
+            float("nan")
+            if self.why_unknown(evidence) is not None
+            else self.score_learner(self.learn(evidence))
+        )
 
-    def achieved(self, learned: Learning) -> float:
+    def score_learner(self, learned: Learning) -> float:
         """Return the accuracy of the learner that was trained on the release."""
         return learned.accuracy
 
     def learn(self, evidence: Evidence) -> Learning:
         """Train on the release and on the original, and test both."""
         asked = (Learning, self.target, self.test_share, self.people, self.seed)
-        if asked not in evidence.remembered:
-            evidence.remembered[asked] = self._learn(evidence)
-        found: Learning = evidence.remembered[asked]
+        if asked not in evidence.shared_results:
+            evidence.shared_results[asked] = self._learn(evidence)
+        found: Learning = evidence.shared_results[asked]
         return found
 
     def _learn(self, evidence: Evidence) -> Learning:
         _require_scikit_learn()
-        reason = self.unknown(evidence)
+        reason = self.why_unknown(evidence)
         original, owner = evidence.table, evidence.owner
         if reason or original is None or owner is None:
             raise ShoalError(f"classification cannot be measured: it {reason}")
@@ -150,8 +154,8 @@ class Classification(Measure):
         seen, unseen, shown = split.seen, split.unseen, split.shown
         cells, exact, tests = split.cells, split.exact, split.tests
         truth, classes = labels[unseen], int(max(labels.max(), shown_labels.max(initial=0))) + 1
-        ours = _tested(cells, shown_labels[shown], tests, truth, classes)
-        theirs = _tested(exact, labels[seen], tests, truth, classes)
+        ours = _train_and_test(cells, shown_labels[shown], tests, truth, classes)
+        theirs = _train_and_test(exact, labels[seen], tests, truth, classes)
         majority = float(np.bincount(truth).max() / len(truth))
         return Learning(target, *ours, *theirs, majority)
 
@@ -172,7 +176,7 @@ class Classification(Measure):
                 raise PolicyError(
                     [Problem("classification.target", f"'{name}' is not a sensitive or plain column", hint)]
                 )
-            own, shown_values = original.kept[name], evidence.kept_column(name)
+            own, shown_values = original.kept[name], evidence.find_kept_column(name)
             if shown_values is None or shown_values.dtype != own.dtype:
                 shown_values = own.gather(owner)
             ranks = pl.concat([own, shown_values.alias(name)]).rank("dense").fill_null(0).to_numpy()
@@ -200,7 +204,7 @@ class ClassificationAuc(Classification):
         "area under the ROC curve, on unseen original rows, of a learner trained on the release"
     )
 
-    def achieved(self, learned: Learning) -> float:
+    def score_learner(self, learned: Learning) -> float:
         """Return the area of the learner that was trained on the release."""
         return learned.auc
 
@@ -213,7 +217,7 @@ class ClassificationLoss(Classification):
     summary: ClassVar[str] = "accuracy lost by training a learner on the release instead of the original"
     lower_is_better: ClassVar[bool] = True
 
-    def achieved(self, learned: Learning) -> float:
+    def score_learner(self, learned: Learning) -> float:
         """Return the difference of the two accuracies."""
         return learned.original_accuracy - learned.accuracy
 
@@ -260,7 +264,7 @@ def _features(attributes: tuple[Attribute, ...], low: IntMatrix, high: IntMatrix
     return np.hstack(parts) if parts else np.zeros((len(low), 1))
 
 
-def _tested(
+def _train_and_test(
     cells: FloatMatrix, labels: LongVector, unseen: FloatMatrix, truth: LongVector, classes: int
 ) -> tuple[float, float]:
     """Train on cells and labels; return accuracy and area on the unseen rows."""

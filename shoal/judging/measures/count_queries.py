@@ -75,7 +75,7 @@ class QueryError(Measure):
     def errors(self, evidence: Evidence) -> QueryErrors:
         """Answer all queries. O(queries x columns x (rows / 64 + classes)), see `count_rows`."""
         original = evidence.table
-        if self.unknown(evidence) is not None or original is None:
+        if self.why_unknown(evidence) is not None or original is None:
             return QueryErrors(float("nan"), float("nan"), 0, float("nan"))
         if original.rows == 0 or not original.attributes:
             return QueryErrors(0.0, 0.0, 0, 1.0)

@@ -16,7 +16,7 @@ from shoal.support.arrays import FloatVector, IntVector, LongVector
 Ends = tuple[FloatVector, FloatVector]
 
 
-def _weighted_logs(counts: LongVector) -> FloatVector:
+def _count_logs(counts: LongVector) -> FloatVector:
     """Return f log2 f of each count, 0 for 0."""
     logs: FloatVector = np.log2(np.maximum(counts, 1).astype(np.float64))
     return np.multiply(counts, logs)
@@ -53,7 +53,7 @@ class Entropy(CellMeasure):
 
     def loss(self, attribute: Attribute, counts: LongVector, low: IntVector, high: IntVector) -> FloatVector:
         """Return the entropy of the column restricted to each range, in bits. O(1) per range, O(domain) once."""
-        rows, logs = _prefix(counts), _prefix(_weighted_logs(counts))
+        rows, logs = _prefix(counts), _prefix(_count_logs(counts))
         bits = _bits((rows[low], rows[high + 1]), (logs[low], logs[high + 1]))
         return np.where(np.asarray(low) == high, 0.0, bits)
 
@@ -61,7 +61,7 @@ class Entropy(CellMeasure):
         self, attribute: Attribute, counts: LongVector, start: LongVector, codes: IntVector
     ) -> FloatVector:
         """Return the entropy of the column restricted to each set, in bits."""
-        rows, logs = _prefix(counts[codes]), _prefix(_weighted_logs(counts)[codes])
+        rows, logs = _prefix(counts[codes]), _prefix(_count_logs(counts)[codes])
         bits = _bits((rows[start[:-1]], rows[start[1:]]), (logs[start[:-1]], logs[start[1:]]))
         return np.where(np.diff(start) == 1, 0.0, bits)
 
@@ -86,11 +86,11 @@ class NonUniformEntropy(Measure):
         O(rows x quasi-identifiers).
         """
         published, original, owner = evidence.published, evidence.table, evidence.owner
-        if self.unknown(evidence) is not None:
+        if self.why_unknown(evidence) is not None:
             return float("nan")
         assert original is not None
         assert owner is not None
-        low, high = published.covered
+        low, high = published.cell_ranges
         total = weights = 0.0
         for j, attribute in enumerate(published.attributes):
             counts = original.value_counts[j]
@@ -110,7 +110,7 @@ class NonUniformEntropy(Measure):
                 return float("inf")
             bits = float(np.log2(np.maximum(covered, 1.0)) @ published.sizes)
             bits += (original.rows - published.rows) * math.log2(max(original.rows, 1))
-            own_bits = float(_weighted_logs(counts).sum())
+            own_bits = float(_count_logs(counts).sum())
             # What is no more than the rounding of the two sums is 0.
             total += attribute.weight * (bits - own_bits if bits > own_bits * (1 + 1e-12) else 0.0)
             weights += attribute.weight

@@ -18,25 +18,25 @@ class Individual(Measure):
     needs: ClassVar[Needs] = Needs(weights=True)
     reported: ClassVar[Reported] = Reported(default=False)
 
-    def wanted(self, evidence: Evidence) -> bool:
+    def is_wanted(self, evidence: Evidence) -> bool:
         """Whether there are survey weights."""
         return evidence.survey is not None or (
             evidence.table is not None and evidence.table.kept.weights is not None
         )
 
-    def unknown(self, evidence: Evidence) -> str | None:
+    def why_unknown(self, evidence: Evidence) -> str | None:
         """Return why there is no individual risk."""
-        return evidence.sampled.why_no_weights(after=self.after)
+        return evidence.as_sample.why_no_weights(after=self.after)
 
     def value(self, evidence: Evidence) -> float:
         """Return the figure."""
-        if self.unknown(evidence) is not None:
+        if self.why_unknown(evidence) is not None:
             return float("nan")
-        return float(getattr(evidence.sampled.individual(after=self.after), self.figure))
+        return float(getattr(evidence.as_sample.individual(after=self.after), self.figure))
 
 
-def told(known: Mapping[str, float]) -> list[str]:
-    """Say the risks in words, if they are known."""
+def describe_risks(known: Mapping[str, float]) -> list[str]:
+    """Describe the risks in sentences, as far as they are known."""
     before, after = (
         [known[kind.name] for kind in kinds if kind.name in known]
         for kinds in ((HighestBefore, ExpectedBefore), (HighestAfter, ExpectedAfter))

@@ -77,13 +77,13 @@ class KMarginal(Measure):
         if problems:
             raise PolicyError(problems)
 
-    def unknown(self, evidence: Evidence) -> str | None:
+    def why_unknown(self, evidence: Evidence) -> str | None:
         """Return why rows cannot be compared, or None."""
-        return super().unknown(evidence) or records_unknown(evidence)
+        return super().why_unknown(evidence) or records_unknown(evidence)
 
     def value(self, evidence: Evidence) -> float:
         """Return the score."""
-        return float("nan") if self.unknown(evidence) is not None else self.similarity(evidence).score
+        return float("nan") if self.why_unknown(evidence) is not None else self.similarity(evidence).score
 
     def similarity(self, evidence: Evidence) -> Marginals:
         """Compare the marginals. O(marginals x records x combinations of a marginal)."""

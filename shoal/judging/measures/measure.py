@@ -32,7 +32,7 @@ class Needs:
     weights: bool = False
     """Survey weights, for which a policy must name a column."""
 
-    def missing(self, evidence: Evidence) -> str | None:
+    def find_gap(self, evidence: Evidence) -> str | None:
         """Return what of it is not known, or None."""
         if self.ranges and not evidence.published.readable:
             return "needs the original table, to find the published cells in their domains"
@@ -84,22 +84,22 @@ class Measure(ABC):
     steers: ClassVar[str] = ""
     """What a search has to optimize so that this measure can steer it: ``cells``, ``classes``, or nothing."""
 
-    def wanted(self, evidence: Evidence) -> bool:
-        """Return whether Shoal reports it about this release without being asked."""
+    def is_wanted(self, evidence: Evidence) -> bool:
+        """Return whether Shoal reports this measure by default for this release."""
         purpose = None if evidence.table is None else evidence.table.purpose
         return self.reported.default or (purpose is not None and self.analysis.key in purpose.given)
 
     @abstractmethod
     def value(self, evidence: Evidence) -> float:
-        """Measure a release. NaN if the value cannot be known, see `unknown`."""
+        """Measure a release. NaN if the value cannot be known, see `why_unknown`."""
 
-    def compared(self, evidence: Evidence) -> float:
-        """Return the value by which releases are compared: false cells must not look as if nothing were lost."""
+    def value_for_comparison(self, evidence: Evidence) -> float:
+        """Return the value for comparing releases, which also counts the loss of false cells."""
         return self.value(evidence)
 
-    def unknown(self, evidence: Evidence) -> str | None:
+    def why_unknown(self, evidence: Evidence) -> str | None:
         """Return why the value cannot be known from the given data, or None."""
-        return self.needs.missing(evidence)
+        return self.needs.find_gap(evidence)
 
 
 class CellMeasure(Measure):
@@ -166,15 +166,15 @@ class CellMeasure(Measure):
 
         O(classes x quasi-identifiers) at most.
         """
-        if self.unknown(evidence) is not None:
+        if self.why_unknown(evidence) is not None:
             return float("nan")
         return self._mean(evidence, self.column_losses(evidence))
 
-    def compared(self, evidence: Evidence) -> float:
-        """Return the value if every false cell were as wide as it had to be in order to be true: the smallest node or
-        range over what it shows and its owner's value. O(rows x quasi-identifiers) if owners are known.
+    def value_for_comparison(self, evidence: Evidence) -> float:
+        """Return the value if every false cell were wide enough to be true: widened to the smallest node or range that
+        also covers its owner's value. O(rows x quasi-identifiers) if owners are known.
         """
-        if self.unknown(evidence) is not None:
+        if self.why_unknown(evidence) is not None:
             return float("nan")
         return self._mean(evidence, self.column_losses(evidence) + self._false_losses(evidence))
 
@@ -184,7 +184,7 @@ class CellMeasure(Measure):
         more = np.zeros(len(published.attributes))
         if table is None or owner is None or published.sets is not None or published.in_buckets:
             return more
-        all_low, all_high = published.covered
+        all_low, all_high = published.cell_ranges
         for j, attribute in enumerate(published.attributes):
             own = table.quasi.narrow[j][owner].astype(np.int32)
             low, high = all_low[published.class_of, j], all_high[published.class_of, j]

@@ -22,22 +22,22 @@ class PopulationUnique(Measure):
     needs: ClassVar[Needs] = Needs(population=True)
     reported: ClassVar[Reported] = Reported(default=False, percent=True)
 
-    def wanted(self, evidence: Evidence) -> bool:
+    def is_wanted(self, evidence: Evidence) -> bool:
         """Whether the size of the population is known."""
         return evidence.population_size is not None
 
-    def unknown(self, evidence: Evidence) -> str | None:
-        """Return why there is no estimate: nothing to go by, or an estimator that does not converge."""
-        why = evidence.sampled.why_no_estimates(after=self.after)
+    def why_unknown(self, evidence: Evidence) -> str | None:
+        """Return why there is no estimate: missing data, or an estimator that does not converge."""
+        why = evidence.as_sample.why_no_estimates(after=self.after)
         return (
-            why if why is not None else evidence.sampled.estimates(after=self.after)[self.estimator].refused
+            why if why is not None else evidence.as_sample.estimates(after=self.after)[self.estimator].refused
         )
 
     def value(self, evidence: Evidence) -> float:
         """Return the estimated share of rows."""
-        if evidence.sampled.why_no_estimates(after=self.after) is not None:
+        if evidence.as_sample.why_no_estimates(after=self.after) is not None:
             return float("nan")
-        return evidence.sampled.estimates(after=self.after)[self.estimator].share
+        return evidence.as_sample.estimates(after=self.after)[self.estimator].share
 
 
 class PitmanBefore(PopulationUnique):
@@ -120,8 +120,8 @@ class DankarAfter(PopulationUnique):
     after: ClassVar[bool] = True
 
 
-def told(known: Mapping[str, float]) -> list[str]:
-    """Say the range of the estimates in words, if there are any."""
+def describe_estimates(known: Mapping[str, float]) -> list[str]:
+    """Describe the range of the estimates in sentences, if there are any."""
     parts = []
     for kinds, where in ((BEFORE, "of the original's rows"), (AFTER, "of the published rows")):
         shares = [known[kind.name] for kind in kinds if kind.name in known]

@@ -56,9 +56,9 @@ class PredictionR2(Measure):
     seed: int = 20240229
     """Rows are drawn and split by this seed, so that the result is the same every time."""
 
-    def unknown(self, evidence: Evidence) -> str | None:
+    def why_unknown(self, evidence: Evidence) -> str | None:
         """Return what is missing for training or testing, or None."""
-        missing, original = super().unknown(evidence), evidence.table
+        missing, original = super().why_unknown(evidence), evidence.table
         if missing is None and original is not None:
             target = target_of(self.target, original)
             if target is None:
@@ -72,27 +72,31 @@ class PredictionR2(Measure):
 
     def value(self, evidence: Evidence) -> float:
         """Train the learners, and return what they achieve."""
-        return float("nan") if self.unknown(evidence) is not None else self.achieved(self.predicted(evidence))
+        return (
+            float("nan")
+            if self.why_unknown(evidence) is not None
+            else self.score_prediction(self.predict(evidence))
+        )
 
-    def achieved(self, found: Predicted) -> float:
+    def score_prediction(self, found: Predicted) -> float:
         """Return what the learner that was trained on the release explains."""
         return found.released
 
-    def predicted(self, evidence: Evidence) -> Predicted:
+    def predict(self, evidence: Evidence) -> Predicted:
         """Train on the release and on the original, and test both."""
         asked = (Predicted, self.target, self.test_share, self.people, self.seed)
-        if asked not in evidence.remembered:
-            evidence.remembered[asked] = self._predicted(evidence)
-        found: Predicted = evidence.remembered[asked]
+        if asked not in evidence.shared_results:
+            evidence.shared_results[asked] = self._train_and_test(evidence)
+        found: Predicted = evidence.shared_results[asked]
         return found
 
-    def _predicted(self, evidence: Evidence) -> Predicted:
+    def _train_and_test(self, evidence: Evidence) -> Predicted:
         original, target = evidence.original, str(target_of(self.target, evidence.original))
         values, owner = _numbers(original, target), evidence.owner
         assert values is not None
         assert owner is not None
         split = Split.of(evidence, self.test_share, self.people, self.seed)
-        given = evidence.kept_column(target)
+        given = evidence.find_kept_column(target)
         shown = values[owner] if given is None or not given.dtype.is_numeric() else _floats(given)
         for j, attribute in enumerate(original.sensitive):
             if attribute.name == target:
@@ -103,8 +107,8 @@ class PredictionR2(Measure):
         truth = values[split.unseen]
         return Predicted(
             target,
-            _explained(split.cells, shown[split.shown], split.tests, truth),
-            _explained(split.exact, values[split.seen], split.tests, truth),
+            _explain_variance(split.cells, shown[split.shown], split.tests, truth),
+            _explain_variance(split.exact, values[split.seen], split.tests, truth),
         )
 
 
@@ -118,7 +122,7 @@ class PredictionR2Loss(PredictionR2):
     lower_is_better: ClassVar[bool] = True
     reported: ClassVar[Reported] = Reported(default=False, terminal=True)
 
-    def achieved(self, found: Predicted) -> float:
+    def score_prediction(self, found: Predicted) -> float:
         """Return the difference of the two."""
         return found.original - found.released
 
@@ -138,7 +142,9 @@ def _floats(column: pl.Series) -> FloatVector:
     return column.cast(pl.Float64).fill_null(float("nan")).to_numpy()
 
 
-def _explained(cells: FloatMatrix, numbers: FloatVector, tests: FloatMatrix, truth: FloatVector) -> float:
+def _explain_variance(
+    cells: FloatMatrix, numbers: FloatVector, tests: FloatMatrix, truth: FloatVector
+) -> float:
     """Train on some rows, and return the share of the variance of others that is explained."""
     known, tested = np.isfinite(numbers), np.isfinite(truth)
     cells, numbers, tests, truth = cells[known], numbers[known], tests[tested], truth[tested]

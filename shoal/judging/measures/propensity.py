@@ -64,13 +64,13 @@ class Pmse(Measure):
     needs: ClassVar[Needs] = Needs(ranges=True, original=True)
     reported: ClassVar[Reported] = Reported(default=False)
 
-    def unknown(self, evidence: Evidence) -> str | None:
+    def why_unknown(self, evidence: Evidence) -> str | None:
         """Return why rows cannot be compared, or None."""
-        return super().unknown(evidence) or records_unknown(evidence)
+        return super().why_unknown(evidence) or records_unknown(evidence)
 
     def value(self, evidence: Evidence) -> float:
         """Fit the model, and return the error."""
-        return float("nan") if self.unknown(evidence) is not None else propensity(evidence).pmse
+        return float("nan") if self.why_unknown(evidence) is not None else propensity(evidence).pmse
 
 
 class PmseRatio(Pmse):
@@ -81,14 +81,14 @@ class PmseRatio(Pmse):
 
     def value(self, evidence: Evidence) -> float:
         """Fit the model, and return the ratio."""
-        return float("nan") if self.unknown(evidence) is not None else propensity(evidence).ratio
+        return float("nan") if self.why_unknown(evidence) is not None else propensity(evidence).ratio
 
 
 def propensity(evidence: Evidence) -> Propensity:
     """Fit the model. O(steps x records x terms^2)."""
-    if Propensity not in evidence.remembered:
-        evidence.remembered[Propensity] = _propensity(evidence)
-    found: Propensity = evidence.remembered[Propensity]
+    if Propensity not in evidence.shared_results:
+        evidence.shared_results[Propensity] = _propensity(evidence)
+    found: Propensity = evidence.shared_results[Propensity]
     return found
 
 
@@ -105,10 +105,10 @@ def _propensity(evidence: Evidence) -> Propensity:
     share = float(sides[1].rows.sum()) / total
     found, before = np.zeros(basis.shape[1] + 1), np.inf
     found[0] = np.log(share / (1.0 - share))
-    kept = list(both.projected(middle, basis)) if both.small else None
+    kept = list(both.project(middle, basis)) if both.small else None
     for _ in range(STEPS):
         slope, bend, error, deviance = np.zeros(len(found)), np.zeros((len(found),) * 2), 0.0, 0.0
-        for own, rows, released in both.projected(middle, basis) if kept is None else kept:
+        for own, rows, released in both.project(middle, basis) if kept is None else kept:
             odds = np.clip(own @ found, -30.0, 30.0)
             chance = 1.0 / (1.0 + np.exp(-odds))
             slope += own.T @ (rows * (released - chance))
@@ -161,7 +161,7 @@ class _Terms:
         """Whether all terms can be kept in memory."""
         return bool(self.width * sum(len(side.rows) for side in self.sides) <= KEPT)
 
-    def projected(
+    def project(
         self, middle: FloatVector, basis: FloatMatrix
     ) -> Iterator[tuple[FloatMatrix, FloatVector, float]]:
         """Give an intercept and the terms in another basis."""

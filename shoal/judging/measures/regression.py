@@ -73,9 +73,9 @@ class RegressionOverlap(Measure):
     reported: ClassVar[Reported] = Reported(default=False, terminal=True, percent=True)
     analysis: ClassVar[Analysis] = Analysis(key="regression")
 
-    def unknown(self, evidence: Evidence) -> str | None:
+    def why_unknown(self, evidence: Evidence) -> str | None:
         """Return why the model cannot be fitted, or None."""
-        missing, table = super().unknown(evidence), evidence.table
+        missing, table = super().why_unknown(evidence), evidence.table
         if missing is not None or table is None:
             return missing
         if table.purpose is None or table.purpose.regression is None:
@@ -85,7 +85,7 @@ class RegressionOverlap(Measure):
 
     def value(self, evidence: Evidence) -> float:
         """Fit the model twice, and compare."""
-        return float("nan") if self.unknown(evidence) is not None else regressions(evidence).overlap
+        return float("nan") if self.why_unknown(evidence) is not None else regressions(evidence).overlap
 
 
 def overlap(before: float, before_error: float, after: float, after_error: float) -> float:
@@ -110,7 +110,7 @@ def regressions(evidence: Evidence) -> Regressions:
     model = _model(evidence, purpose.regression)
     if isinstance(model, str):
         raise ShoalError(f"the regression cannot be compared: {model}")
-    old, new = model.original, model.released()
+    old, new = model.original, model.fit_release()
     lines = []
     for place, name in enumerate(model.names):
         pair = float(old.coefficients[place]), float(old.errors[place])
@@ -136,20 +136,20 @@ class _Model(Brief):
     kind: str
     original: Fit
 
-    def released(self) -> Fit | None:
+    def fit_release(self) -> Fit | None:
         """Fit it on the release; None if that does not determine it."""
-        return _fitted(self.outcome, self.target, self.terms, self.kind, released=True)
+        return _fit(self.outcome, self.target, self.terms, self.kind, released=True)
 
 
 def _model(evidence: Evidence, formula: Formula) -> _Model | str:
     """Return the model, or why there is none."""
-    if formula not in evidence.remembered:
-        evidence.remembered[formula] = _made(evidence, formula)
-    found: _Model | str = evidence.remembered[formula]
+    if formula not in evidence.shared_results:
+        evidence.shared_results[formula] = _build_model(evidence, formula)
+    found: _Model | str = evidence.shared_results[formula]
     return found
 
 
-def _made(evidence: Evidence, formula: Formula) -> _Model | str:
+def _build_model(evidence: Evidence, formula: Formula) -> _Model | str:
     columns = []
     for name in (formula.outcome, *formula.on):
         found = _column(evidence, name)
@@ -178,13 +178,13 @@ def _made(evidence: Evidence, formula: Formula) -> _Model | str:
             names += [f"{own.name} = {own.texts[code]}" for code in others.tolist()]
             terms.append((own, np.eye(len(own.known))[:, others]))
     kind = "logistic" if two else "linear"
-    fit = _fitted(outcome, target, terms, kind, released=False)
+    fit = _fit(outcome, target, terms, kind, released=False)
     if fit is None:
         return "the original does not determine it: there are too few rows, or it predicts some without error"
     return _Model(outcome, target, terms, names, kind, fit)
 
 
-def _fitted(
+def _fit(
     outcome: _Column, target: FloatVector, terms: list[tuple[_Column, Values]], kind: str, *, released: bool
 ) -> Fit | None:
     wanted, known = outcome.rows(target[:, None], released)
@@ -240,17 +240,17 @@ def _column(evidence: Evidence, name: str) -> _Column | str:
         if attribute.name == name:
             cells = Spread(published).columns[j]
             codes = table.quasi.narrow[j].astype(np.int64)
-            return _coded(attribute, codes, cells.place[:-1][published.class_of], cells)
+            return _code_column(attribute, codes, cells.place[:-1][published.class_of], cells)
     for j, attribute in enumerate(table.sensitive):
         if attribute.name == name:
             why = records_unknown(evidence)
             if why is not None:
                 return why
             codes = table.secrets.narrow[j].astype(np.int64)
-            return _coded(attribute, codes, published.sensitive_codes[:, j].astype(np.int64))
+            return _code_column(attribute, codes, published.sensitive_codes[:, j].astype(np.int64))
     if name not in table.kept:
         return f"the column {name} is not published"
-    shown, original = evidence.kept_column(name), table.kept[name]
+    shown, original = evidence.find_kept_column(name), table.kept[name]
     if shown is None:
         return f"needs to know what each published row shows in {name}"
     if shown.dtype != original.dtype:
@@ -263,7 +263,7 @@ def _column(evidence: Evidence, name: str) -> _Column | str:
     return _Column(name, text_of(values), number, known, before, after)
 
 
-def _coded(
+def _code_column(
     attribute: Attribute, before: LongVector, after: LongVector, cells: Cells | None = None
 ) -> _Column:
     tree = attribute.hierarchy

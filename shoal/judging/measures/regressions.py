@@ -26,8 +26,8 @@ class Fit(Brief):
     rows: float
 
 
-def determined(design: FloatMatrix, weights: FloatVector) -> BoolVector:
-    """Return which columns of a design are no combination of those before them."""
+def find_independent_columns(design: FloatMatrix, weights: FloatVector) -> BoolVector:
+    """Return which columns of a design matrix are linearly independent of the columns before them."""
     scaled = design * np.sqrt(weights)[:, None]
     kept = np.zeros(design.shape[1], np.bool_)
     basis = np.zeros((design.shape[1], len(design)))
@@ -43,7 +43,7 @@ def determined(design: FloatMatrix, weights: FloatVector) -> BoolVector:
 
 def linear(design: FloatMatrix, outcome: FloatVector, weights: FloatVector) -> Fit:
     """Fit by least squares; `weights` say how many rows each line stands for. O(rows x columns^2)."""
-    kept = determined(design, weights)
+    kept = find_independent_columns(design, weights)
     own = design[:, kept]
     inverse = np.linalg.inv((own * weights[:, None]).T @ own)
     found = inverse @ (own.T @ (weights * outcome))
@@ -59,7 +59,7 @@ def logistic(design: FloatMatrix, outcome: FloatVector, weights: FloatVector) ->
     can be predicted without error, is NaN; the others are as if these rows were left out. None if all rows can be.
     O(rows x columns^2) per step.
     """
-    kept = determined(design, weights)
+    kept = find_independent_columns(design, weights)
     own = design[:, kept]
     found, before, more = np.zeros(own.shape[1]), np.inf, MORE
     for _ in range(STEPS):

@@ -14,15 +14,15 @@ class SingledOut(Measure):
     after: ClassVar[bool] = False
     reported: ClassVar[Reported] = Reported(default=False, percent=True)
 
-    def unknown(self, evidence: Evidence) -> str | None:
+    def why_unknown(self, evidence: Evidence) -> str | None:
         """Return why minimal uniques cannot be found."""
-        return evidence.sampled.why_no_sets(after=self.after)
+        return evidence.as_sample.why_no_sets(after=self.after)
 
     def value(self, evidence: Evidence) -> float:
         """Find all minimal uniques."""
-        if self.unknown(evidence) is not None:
+        if self.why_unknown(evidence) is not None:
             return float("nan")
-        found = evidence.sampled.singled_out(after=self.after)
+        found = evidence.as_sample.minimal_uniques(after=self.after)
         return found.people / max(found.of, 1)
 
 

@@ -92,7 +92,7 @@ class Spread:
 
     def __init__(self, published: Published, *, sensitive: bool = False) -> None:
         """Records differ by their quasi-identifiers, and if asked also by their `sensitive` values. O(rows)."""
-        low, high = published.covered
+        low, high = published.cell_ranges
         class_of: Any = np.arange(published.classes)
         rows, secrets = published.sizes, published.sensitive_codes[:0]
         if sensitive and published.sensitive:

@@ -68,9 +68,9 @@ class WorkloadError(Measure):
     reported: ClassVar[Reported] = Reported(default=False, terminal=True, percent=True)
     analysis: ClassVar[Analysis] = Analysis(key="workload")
 
-    def unknown(self, evidence: Evidence) -> str | None:
+    def why_unknown(self, evidence: Evidence) -> str | None:
         """Return why the queries cannot be answered, or None."""
-        missing, table = super().unknown(evidence), evidence.table
+        missing, table = super().why_unknown(evidence), evidence.table
         if missing is not None or table is None:
             return missing
         queries = () if table.purpose is None else table.purpose.workload
@@ -85,7 +85,7 @@ class WorkloadError(Measure):
 
     def value(self, evidence: Evidence) -> float:
         """Return the mean."""
-        if self.unknown(evidence) is not None:
+        if self.why_unknown(evidence) is not None:
             return float("nan")
         found = answers(evidence)
         return float(np.average([one.error for one in found], weights=[one.weight for one in found]))
@@ -102,16 +102,16 @@ class WorkloadErrorMax(WorkloadError):
         """Return the largest."""
         return (
             float("nan")
-            if self.unknown(evidence) is not None
+            if self.why_unknown(evidence) is not None
             else max(one.error for one in answers(evidence))
         )
 
 
 def answers(evidence: Evidence) -> list[Answer]:
     """Answer all queries of the workload. O(queries x columns x rows)."""
-    if Answer not in evidence.remembered:
-        evidence.remembered[Answer] = _answers(evidence)
-    found: list[Answer] = evidence.remembered[Answer]
+    if Answer not in evidence.shared_results:
+        evidence.shared_results[Answer] = _answers(evidence)
+    found: list[Answer] = evidence.shared_results[Answer]
     return found
 
 

@@ -30,8 +30,8 @@ class Component(Brief):
     size: int
     """How many of the people of these tuples are present."""
 
-    def lacking(self, inside: LongVector) -> LongVector:
-        """Return how far a set of people, given as a number per tuple, is below each count."""
+    def count_shortfall(self, inside: LongVector) -> LongVector:
+        """Return how many people are missing for each count, given the number of present people per tuple."""
         left = self.wanted.copy()
         for j in range(self.counts_of.shape[1]):
             left -= np.bincount(self.counts_of[:, j], inside, len(left)).astype(np.int64)
@@ -80,7 +80,7 @@ def bucket_of(tuples: IntMatrix, people: LongVector, published: Sequence[LongVec
     return Bucket(bound_of, people.astype(np.int64), wanted)
 
 
-def propagated(bucket: Bucket) -> tuple[LongVector, LongVector]:
+def propagate_counts(bucket: Bucket) -> tuple[LongVector, LongVector]:
     """Return the smallest and largest number of present people per tuple that single counts allow.
 
     Each count bounds each of its tuples by what the other tuples can contribute, repeated until nothing changes:

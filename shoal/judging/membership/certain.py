@@ -37,7 +37,7 @@ class Certain:
         self.unknown = np.zeros(len(part.people), np.bool_)
         self.proven_in, self.proven_out = np.zeros((2, len(part.people)), np.bool_)
 
-    def waiting(self, outward: bool) -> BoolVector:
+    def find_open_tuples(self, outward: bool) -> BoolVector:
         """Return the tuples without a witness for a present (or absent) person, and without a proof against it."""
         found: BoolVector = (
             ~(self.seen_out | self.proven_in) if outward else ~(self.seen_in | self.proven_out)
@@ -67,14 +67,14 @@ class Certain:
         search = _Search(self.part, random)
         for effort in EFFORTS:
             for outward in (False, True):
-                for t in random.permutation(np.flatnonzero(self.waiting(outward))).tolist():
+                for t in random.permutation(np.flatnonzero(self.find_open_tuples(outward))).tolist():
                     if time.monotonic() > self.stop:
                         return
-                    if self.waiting(outward)[t]:
+                    if self.find_open_tuples(outward)[t]:
                         found = search.witness(t, outward, effort)
                         if found is not None:
                             self.add(found)
-                waiting = self.waiting(outward)
+                waiting = self.find_open_tuples(outward)
                 if waiting.any() and program.none_of(waiting, outward):
                     self.prove(waiting, outward)
                 else:
@@ -92,11 +92,11 @@ class Certain:
             if chosen is not None:
                 self.add(chosen)
         for outward in (False, True):
-            while (waiting := self.waiting(outward) & ~self.unknown).any():
+            while (waiting := self.find_open_tuples(outward) & ~self.unknown).any():
                 chosen, best = program.most_of(waiting, outward)
                 if chosen is not None:
                     self.add(chosen)
-                if chosen is not None and (self.waiting(outward) != waiting).any():
+                if chosen is not None and (self.find_open_tuples(outward) != waiting).any():
                     continue
                 if best:
                     self.prove(waiting, outward)
@@ -143,7 +143,7 @@ class _Search:
             # The first witness is the hardest to find; the search for the others starts from it.
             inside, steps = any_set(part, self.random), max(steps, EFFORTS[-1])
         else:
-            inside = self._changed(self.last, t, outward)
+            inside = self._exchange_person(self.last, t, outward)
         taken = seek_set(
             part.counts_of,
             self.column_of,
@@ -152,7 +152,7 @@ class _Search:
             self.start,
             self.member,
             inside,
-            part.lacking(inside),
+            part.count_shortfall(inside),
             np.full(len(part.wanted), WEIGHT),
             self.random.random((steps, 4)),
         )
@@ -161,7 +161,7 @@ class _Search:
         self.last = inside
         return inside.copy()
 
-    def _changed(self, inside: LongVector, t: int, outward: bool) -> LongVector:
+    def _exchange_person(self, inside: LongVector, t: int, outward: bool) -> LongVector:
         """Return a set with a person of the tuple present (or absent), in exchange for a random other person."""
         changed, one = inside.copy(), -1 if outward else 1
         if changed[t] == (self.part.people[t] if outward else 0):

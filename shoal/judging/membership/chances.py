@@ -20,7 +20,7 @@ from shoal.judging.membership.bucket import (
     bucket_of,
     component_of,
     components_of,
-    propagated,
+    propagate_counts,
 )
 from shoal.support.arrays import BoolVector, FloatVector, IntMatrix, IntVector, LongVector
 from shoal.support.brief import Brief
@@ -103,7 +103,7 @@ def membership(
     counted separately. O(states x columns) for the counting.
     """
     bucket = bucket_of(tuples, people, published)
-    low, high = propagated(bucket)
+    low, high = propagate_counts(bucket)
     fixed = low == high
     sets = math.prod(math.comb(int(c), int(x)) for c, x in zip(people[fixed], low[fixed], strict=True))
     spent, whole = 0.0, True
@@ -123,9 +123,9 @@ def membership(
     for number, own in enumerate(sorted(parts, key=len)):
         counts = None
         if limit > answer.states:
-            from shoal.judging.membership.exact_counts import counted
+            from shoal.judging.membership.exact_counts import count_ways
 
-            counts = counted(bucket, low, high, own, limit - answer.states)
+            counts = count_ways(bucket, low, high, own, limit - answer.states)
         if counts is None:
             part = component_of(bucket, low, high, own)
             start = time.monotonic()
@@ -182,9 +182,9 @@ def _estimate(part: Component, random: np.random.Generator | None, seconds: floa
         # Randomness affects which witnesses are found, not what they prove.
         sure.by_searching(np.random.default_rng(0))
     else:
-        from shoal.judging.membership.estimate import walked
+        from shoal.judging.membership.estimate import estimate_by_walk
 
-        walks = walked(part, random, seconds / 2)
+        walks = estimate_by_walk(part, random, seconds / 2)
         chance, low, high = walks.chance, walks.low, walks.high
         sure = Certain(part, walks.seen_in, walks.seen_out, seconds - (time.monotonic() - start))
         sure.by_searching(random)

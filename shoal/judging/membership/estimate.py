@@ -127,7 +127,7 @@ class Ladders:
         )
 
 
-def walked(
+def estimate_by_walk(
     part: Component,
     random: np.random.Generator,
     seconds: float,

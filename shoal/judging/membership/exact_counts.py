@@ -79,7 +79,7 @@ class _Problem(Brief):
         self.mask = np.array([place[2] for place in places], np.uint64)
         self.words = word + 1
 
-    def packed(self, counts: LongVector) -> Words:
+    def pack(self, counts: LongVector) -> Words:
         """Pack counts into words; each must fit its bits."""
         out = np.zeros(self.words, np.uint64)
         np.add.at(out, self.word, counts.astype(np.uint64) << self.shift)
@@ -119,7 +119,7 @@ def _problem(bucket: Bucket, low: LongVector, high: LongVector, part: LongVector
     )
 
 
-def counted(
+def count_ways(
     bucket: Bucket, low: LongVector, high: LongVector, part: LongVector, limit: int
 ) -> Counted | None:
     """Count the ways to meet all counts of one component, and per tuple the people above `low` over all ways.
@@ -134,11 +134,11 @@ def counted(
     for ahead, make in ((AHEAD, _by_column), (0.0, _by_opening), (0.0, _by_closing)):
         attempts.append(_Ordering(problem, make(problem), ahead))
         if attempts[-1].finishes(spent):
-            return attempts[-1].counted()
+            return attempts[-1].count_ways()
     for budget, kept in ((min(BUDGETS[1], limit), 2), (limit // 8, 1), (limit, 1)):
         attempts = sorted(attempts, key=lambda attempt: -attempt.reached)[:kept]
         if spent == BUDGETS[1]:
-            found = _waved(problem, component_of(bucket, low, high, part), limit)
+            found = _count_by_waves(problem, component_of(bucket, low, high, part), limit)
             if found is not None:
                 return found
         if limit <= spent or attempts[0].reached + A_DECADE * math.log10(limit / spent) < 1.0:
@@ -147,21 +147,21 @@ def counted(
             continue
         for attempt in attempts:
             if attempt.finishes(budget):
-                return attempt.counted()
+                return attempt.count_ways()
         spent = budget
     return None
 
 
-def _waved(problem: _Problem, part: Component, limit: int) -> Counted | None:
+def _count_by_waves(problem: _Problem, part: Component, limit: int) -> Counted | None:
     """Count by waves. They give all probabilities, but not whether a tiny one is zero; that is proven separately."""
     from shoal.judging.membership.certain import Certain
-    from shoal.judging.membership.waves import waved
+    from shoal.judging.membership.waves import count_by_waves
 
-    found = waved(problem.columns, problem.wanted, problem.weights, limit // A_WAVE)
+    found = count_by_waves(problem.columns, problem.wanted, problem.weights, limit // A_WAVE)
     if found is None:
         return None
     sure = Certain(part, found.some, found.less, PROOFS)
-    if sure.waiting(False).any() or sure.waiting(True).any():
+    if sure.find_open_tuples(False).any() or sure.find_open_tuples(True).any():
         sure.by_searching(np.random.default_rng(0))
         sure.by_programming()
         if sure.unknown.any():
@@ -184,9 +184,9 @@ class _Ordering:
         self.reached = decided / len(self.order) + self.ahead
         return self.sides is not None
 
-    def counted(self) -> Counted:
+    def count_ways(self) -> Counted:
         assert self.sides is not None
-        return _solved(self.problem, self.order, self.sides)
+        return _count_paths(self.problem, self.order, self.sides)
 
 
 def _by_column(problem: _Problem) -> IntVector:
@@ -243,7 +243,7 @@ def _two_sided(
     """
     from shoal.kernels.membership import extend_states, match_states
 
-    start = problem.packed(problem.wanted)
+    start = problem.pack(problem.wanted)
     sides = (_Side(start[None, :], [1], []), _Side(start[None, :], [1], []))
     can_take = np.zeros(len(problem.wanted), np.int64)
     for own, most in zip(problem.bound_of, problem.most, strict=True):
@@ -279,7 +279,7 @@ def _two_sided(
     return (sides[0], sides[1], partner), len(order)
 
 
-def _solved(problem: _Problem, order: IntVector, found: tuple[_Side, _Side, IntVector]) -> Counted:
+def _count_paths(problem: _Problem, order: IntVector, found: tuple[_Side, _Side, IntVector]) -> Counted:
     """Count the sets that pass through the states.
 
     Integers are exact: they are computed modulo as many primes as the bound on their size requires, and combined. With

@@ -59,7 +59,7 @@ def overlaps(
     if not len(tuples):
         return Overlaps(tuples, np.zeros(0), np.zeros(0), np.zeros(0, np.bool_))
     many = np.bincount(own, people[tuples], len(groups)).astype(np.int64)
-    fits = _fitting([np.frombuffer(key, region.dtype) for key in groups], len(rows))
+    fits = _match_groups([np.frombuffer(key, region.dtype) for key in groups], len(rows))
     union, high = _bounds(fits, many, rows, suppressed)
     certain = _certain(fits, many, rows)
     return Overlaps(tuples, union[own], np.where(certain, 1.0, high)[own], certain[own])
@@ -84,7 +84,7 @@ def in_reach(start: LongVector, region: IntVector, classes: int) -> LongVector:
     return found
 
 
-def _fitting(classes: list[Any], number: int) -> csr_array:
+def _match_groups(classes: list[Any], number: int) -> csr_array:
     """Return ``[groups, classes]``, 1 where the people of a group match a class."""
     from scipy.sparse import csr_array
 

@@ -67,7 +67,7 @@ def presence(
     tuples = np.ascontiguousarray(population[first])
     people = np.bincount(number, minlength=len(first)).astype(np.int64)
     if not published.in_buckets:
-        found = _generalized(published, tuples, people)
+        found = _find_chances(published, tuples, people)
     else:
         found = ShuffledBuckets(published, tuples, people).chances(limit, random, seconds, progress)
     if published.suppressed:
@@ -128,10 +128,10 @@ class _Found(Chances):
         self.bounded[outside] = True
 
 
-def _generalized(published: Published, tuples: IntMatrix, people: LongVector) -> _Found:
+def _find_chances(published: Published, tuples: IntMatrix, people: LongVector) -> _Found:
     from shoal.kernels.presence import regions_of_people
 
-    low, high = map(np.ascontiguousarray, published.covered)
+    low, high = map(np.ascontiguousarray, published.cell_ranges)
     start, region = regions_of_people(low, high, tuples)
     if published.sets is not None:
         start, region = _within_sets(published.sets, start, region, tuples)
@@ -199,7 +199,7 @@ class ShuffledBuckets:
     """Buckets of shuffled columns, and the people who match each."""
 
     def __init__(self, published: Published, tuples: IntMatrix, people: LongVector) -> None:
-        low, high = published.covered
+        low, high = published.cell_ranges
         self.tuples, self.people, self.suppressed = tuples, people, published.suppressed
         self.low, self.high = low[published.class_of], high[published.class_of]
         self.together = published.layout.shuffling.groups(tuples.shape[1])
@@ -207,7 +207,7 @@ class ShuffledBuckets:
         ends = np.flatnonzero(np.diff(published.part_of[order])) + 1
         self.rows_of = np.split(order, ends) if len(order) else []
 
-    def fitting(self, rows: LongVector, among: LongVector | None = None) -> _Fitting:
+    def match_tuples(self, rows: LongVector, among: LongVector | None = None) -> _Fitting:
         """Return the tuples, of all or of those `among` the given ones, that match these rows as one bucket."""
         left = np.arange(len(self.tuples)) if among is None else among
         places: list[LongVector] = []
@@ -254,7 +254,7 @@ class ShuffledBuckets:
         reach = _Reach(self.people)
         for bucket, rows in enumerate(self.rows_of):
             progress(bucket / len(self.rows_of))
-            fit = self.fitting(rows)
+            fit = self.match_tuples(rows)
             fitting.append(fit.left)
             out.matching[fit.left] += 1
             out.product[fit.left] = np.maximum(out.product[fit.left], fit.product)
@@ -269,7 +269,7 @@ class ShuffledBuckets:
             rows = np.concatenate([self.rows_of[bucket] for bucket in union])
             # People who match the joined cells, but none of the buckets, are in none of them.
             among = np.unique(np.concatenate([fitting[bucket] for bucket in union]))
-            self._ask(out, self.fitting(rows, among), np.array(own), limit, random, seconds)
+            self._ask(out, self.match_tuples(rows, among), np.array(own), limit, random, seconds)
         sizes = np.array([len(rows) for rows in self.rows_of], np.int64)
         reach.bound(out, sizes, self.suppressed)
         return out
@@ -285,7 +285,7 @@ class ShuffledBuckets:
     ) -> None:
         """Count one bucket, and record the result for the tuples asked for."""
         if fit.overlap:
-            _unknown(out, asked)
+            _mark_unknown(out, asked)
             return
         # Columns that were shuffled together may not distinguish some people: count these as one tuple.
         kinds, kind_of = np.unique(fit.places, axis=0, return_inverse=True)
@@ -366,8 +366,8 @@ class _Reach:
         out.settle(certain, present=True)
 
 
-def _unknown(out: _Found, asked: LongVector) -> None:
-    """Record that nothing is known: whoever judges must assume the worst."""
+def _mark_unknown(out: _Found, asked: LongVector) -> None:
+    """Mark tuples as undecided, so that models must assume the worst case."""
     out.chance[asked], out.low[asked], out.high[asked] = np.nan, 0.0, 1.0
     out.exact[asked], out.undecided[asked] = False, True
     out.certainly_in[asked], out.certainly_out[asked] = False, False

@@ -41,7 +41,7 @@ class Walks:
         tuples = np.arange(len(part.people), dtype=np.int32)
         self.inside = np.stack(starts).astype(np.int64)
         self.chosen = np.stack([np.repeat(tuples, own) for own in self.inside])
-        self.left = np.stack([part.lacking(own) for own in self.inside])
+        self.left = np.stack([part.count_shortfall(own) for own in self.inside])
         self.least = np.tile(part.least, (len(starts), 1))
         self.most = np.tile(part.most, (len(starts), 1))
 

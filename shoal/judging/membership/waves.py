@@ -84,7 +84,7 @@ class _Group(Brief):
         self.chances = self.ways * self.tilts
 
 
-def waved(
+def count_by_waves(
     columns: NDArray[np.int64],
     wanted: LongVector,
     weights: list[list[int]],
@@ -99,7 +99,7 @@ def waved(
     if found is None or not found.tilt():
         return None
     found.grid()
-    return found.summed(limit) if found.expected <= limit else None
+    return found.add_up(limit) if found.expected <= limit else None
 
 
 class _Waves:
@@ -164,7 +164,9 @@ class _Waves:
             group.tilt(made.tilted)
         return made
 
-    def _shifted(self, group: _Group, t: int, x: int) -> tuple[tuple[slice, ...], tuple[slice, ...]] | None:
+    def _shift_positions(
+        self, group: _Group, t: int, x: int
+    ) -> tuple[tuple[slice, ...], tuple[slice, ...]] | None:
         """Return the positions in the polynomial of a group before and after x people of a tuple are present."""
         before, after = [slice(0, group.count + 1 - x)], [slice(x, group.count + 1)]
         for d, room in zip(group.axes, group.room, strict=True):
@@ -182,7 +184,7 @@ class _Waves:
         for t in group.own:
             new = np.zeros_like(made[0])
             for x, weight in enumerate(self.weights[t].tolist()):
-                places = self._shifted(group, t, x)
+                places = self._shift_positions(group, t, x)
                 if places is not None:
                     new[places[1]] += weight * made[-1][places[0]]
             made.append(new)
@@ -237,7 +239,7 @@ class _Waves:
         inside = ball * math.prod(self.points) / (2 * math.pi) ** axes * self.expected
         self.expected = min(inside, math.prod(self.points)) / 2
 
-    def summed(self, limit: int) -> Waved | None:
+    def add_up(self, limit: int) -> Waved | None:
         """Sum over the waves."""
         from shoal.kernels.membership_waves import sum_waves
 
@@ -294,13 +296,13 @@ class _Waves:
         )
         if visited < 0 or not total > 0.0:
             return None
-        missing = dropped + without + 2 * self.beyond * every + self._rounding(spread, noise, visited)
+        missing = dropped + without + 2 * self.beyond * every + self._bound_rounding(spread, noise, visited)
         off = SLACK * (missing / total + self._inaccuracy())
         if not off < PRECISION:
             return None
         return self._shares(slope, places, total, off, visited)
 
-    def _rounding(self, spread: float, noise: float, visited: int) -> float:
+    def _bound_rounding(self, spread: float, noise: float, visited: int) -> float:
         """Bound the rounding errors of the sum and of its derivatives, together.
 
         ROUNDING is two roundings, one for each of them. Each term of a sum counts as one, a product of complex numbers
@@ -339,7 +341,7 @@ class _Waves:
                 t = group.own[number]
                 new = np.zeros_like(behind)
                 for x, weight in enumerate(self.weights[t].tolist()):
-                    where = self._shifted(group, t, x)
+                    where = self._shift_positions(group, t, x)
                     if where is not None:
                         part = weight * behind[where[1]]
                         share[t] += x * float((steps[number][where[0]] * part).sum())

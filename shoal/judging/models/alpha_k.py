@@ -10,7 +10,7 @@ import numpy as np
 
 from shoal.errors import PolicyError, Problem, did_you_mean
 from shoal.judging.models.keys import Bounds, Key
-from shoal.judging.models.model import STEP, SensitiveModel, Spreading, evened, one_class
+from shoal.judging.models.model import STEP, SensitiveModel, Spreading, flatten_histogram, one_class
 from shoal.support.arrays import BoolVector, FloatVector
 from shoal.support.wording import number
 
@@ -58,30 +58,34 @@ class AlphaK(SensitiveModel):
         k = self.k if self.k > 1 else "k"
         return f"({number(self.alpha)}, {k})-anonymity of {self.column_name}"
 
-    def reached(self, groups: Groups) -> FloatVector:
+    def score_groups(self, groups: Groups) -> FloatVector:
         """Return the largest share of a protected value in each group; infinite for an empty group."""
         from shoal.kernels.diversity import top_counts
 
         own = self.histograms(groups)
         count = own.count
         if self.values:
-            protected = _protected(groups.attributes[self.column].hierarchy, self.values)
+            protected = _find_protected_codes(groups.attributes[self.column].hierarchy, self.values)
             count = np.where(protected[own.value], count, 0)
         largest, _ = top_counts(own.start, count, 1)
         return np.where(groups.size > 0, largest / np.maximum(groups.size, 1), np.inf)
 
-    def satisfied(self, groups: Groups) -> BoolVector:
+    def holds_in(self, groups: Groups) -> BoolVector:
         """Return which groups have k rows and no share above alpha."""
-        return np.asarray((self.reached(groups) <= self.alpha + 1e-9) & (groups.size >= self.k))
+        return np.asarray((self.score_groups(groups) <= self.alpha + 1e-9) & (groups.size >= self.k))
 
     def hopeless(self, groups: Groups) -> BoolVector:
         """A group that is too small, or that has too few values for all of them to have small shares."""
         few = np.diff(self.histograms(groups).start) < self.values_needed
         return np.asarray((groups.size < self.k) | few)
 
-    def protected(self, hierarchy: Hierarchy) -> BoolVector:
+    def find_protected_codes(self, hierarchy: Hierarchy) -> BoolVector:
         """Return which codes of the column alpha applies to."""
-        return _protected(hierarchy, self.values) if self.values else np.ones(hierarchy.size, np.bool_)
+        return (
+            _find_protected_codes(hierarchy, self.values)
+            if self.values
+            else np.ones(hierarchy.size, np.bool_)
+        )
 
     @property
     def values_needed(self) -> int:
@@ -110,14 +114,14 @@ class AlphaK(SensitiveModel):
             return None  # Suppressing some rows of a person may leave their other values, so evening proves nothing.
         protected = counts
         if self.values:
-            names = _protected(table.sensitive[self.column].hierarchy, self.values)
+            names = _find_protected_codes(table.sensitive[self.column].hierarchy, self.values)
             protected = np.where(names, counts, 0)
         if suppressible >= int(protected.sum()):
             return None
-        best = one_class(table, self.column, counts - protected + evened(protected, suppressible))
-        if self.reached(best)[0] <= self.alpha + 1e-9:
+        best = one_class(table, self.column, counts - protected + flatten_histogram(protected, suppressible))
+        if self.score_groups(best)[0] <= self.alpha + 1e-9:
             return None
-        share = number(float(self.reached(one_class(table))[0]))
+        share = number(float(self.score_groups(one_class(table))[0]))
         rows = f", and suppressing {suppressible:,} rows is not enough" if suppressible else ""
         return (
             f"no release can satisfy {self.title}: a value of `{self.column_name}` has a share of {share} in "
@@ -126,7 +130,7 @@ class AlphaK(SensitiveModel):
 
 
 @lru_cache(maxsize=16)
-def _protected(hierarchy: Hierarchy, values: tuple[str, ...]) -> BoolVector:
+def _find_protected_codes(hierarchy: Hierarchy, values: tuple[str, ...]) -> BoolVector:
     """Return which codes are among the values. Hierarchies are compared by identity."""
     names = hierarchy.levels[0].names
     known = set(names.drop_nulls())

@@ -61,19 +61,19 @@ class BetaLikeness(SensitiveModel):
             f"{'enhanced' if self.enhanced else 'basic'} {number(self.beta)}-likeness of {self.column_name}"
         )
 
-    def reached(self, groups: Groups) -> FloatVector:
+    def score_groups(self, groups: Groups) -> FloatVector:
         """Return the largest gain of a value in each group; infinite where no beta is enough: above -ln p, or empty."""
         gains = self.lifts(groups) - 1
         if self.enhanced:
             gains = np.where(gains > np.maximum(self._most(groups), 0) + 1e-9, np.inf, gains)
-        return np.maximum(self.combined(groups, np.maximum, gains, np.inf), 0)
+        return np.maximum(self.combine_values(groups, np.maximum, gains, np.inf), 0)
 
     def hopeless(self, groups: Groups) -> BoolVector:
         """The largest allowed shares of the values of a group must sum to 1."""
         totals = groups.totals[self.column]
         gains = np.minimum(self.beta, self._most(groups)) if self.enhanced else self.beta
         shares = totals[self.histograms(groups).value] / max(groups.everybody(self.column), 1) * (1 + gains)
-        return np.asarray(self.combined(groups, np.add, shares, 0) < 1 - 1e-9)
+        return np.asarray(self.combine_values(groups, np.add, shares, 0) < 1 - 1e-9)
 
     def _most(self, groups: Groups) -> FloatVector:
         """Return -ln p of each value of each group."""

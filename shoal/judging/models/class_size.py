@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from shoal.judging.models.k_anonymity import KAnonymity
-from shoal.support.wording import counted
+from shoal.support.wording import format_count
 
 if TYPE_CHECKING:
     from shoal.coding import CodedTable
@@ -33,5 +33,5 @@ class ClassSize(KAnonymity):
             return None
         return (
             f"no release can satisfy {self.because}: it takes classes of {self.k:,}, and the table has "
-            + counted(table.counting.count, "person", "people")
+            + format_count(table.counting.count, "person", "people")
         )

@@ -64,15 +64,15 @@ class DeltaDisclosure(SensitiveModel):
         """Name the model."""
         return f"{number(self.delta)}-disclosure{'' if self.strict else ' (present values)'} of {self.column_name}"
 
-    def reached(self, groups: Groups) -> FloatVector:
+    def score_groups(self, groups: Groups) -> FloatVector:
         """Return the largest logarithm in each group; infinite for an empty group, or where a value is missing."""
         with np.errstate(divide="ignore"):
-            found = self.combined(groups, np.maximum, np.abs(np.log2(self.lifts(groups))), np.inf)
+            found = self.combine_values(groups, np.maximum, np.abs(np.log2(self.lifts(groups))), np.inf)
         return np.where(self._incomplete(groups), np.inf, found) if self.strict else found
 
-    def satisfied(self, groups: Groups) -> BoolVector:
+    def holds_in(self, groups: Groups) -> BoolVector:
         """Return which groups stay below delta. A quotient of counts is rounded once: no tolerance."""
-        return np.asarray(self.reached(groups) < self.delta)
+        return np.asarray(self.score_groups(groups) < self.delta)
 
     def hopeless(self, groups: Groups) -> BoolVector:
         """The shares that values may take must be able to sum to 1; strict, a class has a row of every value, and a row
@@ -80,7 +80,7 @@ class DeltaDisclosure(SensitiveModel):
         """
         totals = groups.totals[self.column]
         shares = totals[self.histograms(groups).value] / max(groups.everybody(self.column), 1)
-        few = self.combined(groups, np.add, shares, 0) * 2**self.delta < 1 - 1e-9
+        few = self.combine_values(groups, np.add, shares, 0) * 2**self.delta < 1 - 1e-9
         if not self.strict:
             return np.asarray(few)
         everybody = groups.everybody(self.column)

@@ -14,7 +14,7 @@ from shoal.errors import PolicyError, Problem
 from shoal.judging.models.keys import Bounds, Key
 from shoal.judging.models.model import Model, Readings
 from shoal.support.arrays import BoolVector
-from shoal.support.wording import number, setting
+from shoal.support.wording import format_setting, number
 
 if TYPE_CHECKING:
     from shoal.coding import CodedTable
@@ -60,7 +60,7 @@ class DeltaPresence(Model):
         return low / 2, (high + 1) / 2
 
     @property
-    def required(self) -> Any:
+    def threshold(self) -> Any:
         """Return both bounds."""
         return [self.low, self.high]
 
@@ -85,7 +85,7 @@ class DeltaPresence(Model):
 
         published, original = evidence.published, evidence.table
         if original is None or original.population is None:
-            return self.unknown(published, "name the population in the policy, and give the original")
+            return self.verdict_unknown(published, "name the population in the policy, and give the original")
         found = presence(published, original.population)
         least, most = float(found.low.min()), float(found.high.max())
         outside = (found.low < self.low - SLACK) | (found.high > self.high + SLACK)
@@ -144,7 +144,7 @@ def _untrue(evidence: Evidence) -> int:
     if published.in_buckets:
         return 0  # Shuffled cells of a row do not belong together anyway.
     true = original.quasi.wide[owner]
-    low, high = (ends[published.class_of] for ends in published.covered)
+    low, high = (ends[published.class_of] for ends in published.cell_ranges)
     return int(((true < low) | (true > high)).any(axis=1).sum())
 
 
@@ -152,7 +152,7 @@ def without_presence(models: Sequence[Model], method: str) -> list[Problem]:
     """Return the problem if a policy has no bounds on presence; methods made for them need them."""
     if any(isinstance(model, DeltaPresence) for model in models):
         return []
-    hint = f"add {setting('privacy.presence', [0.0, 0.5])}, and a population"
+    hint = f"add {format_setting('privacy.presence', [0.0, 0.5])}, and a population"
     return [Problem("method.name", f"{method} needs bounds on presence", hint)]
 
 
@@ -161,7 +161,7 @@ def presence_models(models: Iterable[Model]) -> list[DeltaPresence]:
     return [model for model in models if isinstance(model, DeltaPresence)]
 
 
-def asked_presence(models: Sequence[Model], method: str) -> DeltaPresence:
+def require_presence(models: Sequence[Model], method: str) -> DeltaPresence:
     """Return the delta-presence of the policy, or refuse a policy without it."""
     problems = without_presence(models, method)
     if problems:

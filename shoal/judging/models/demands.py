@@ -100,7 +100,7 @@ def _demands(table: CodedTable, model: Model) -> list[Demand]:
     if isinstance(model, DistinctDiversity):
         return [Demand(*own(model.column), model.l)]
     if isinstance(model, AlphaK):
-        capped = model.protected(table.sensitive[model.column].hierarchy)
+        capped = model.find_protected_codes(table.sensitive[model.column].hierarchy)
         return [Demand(*own(model.column), model.values_needed, model.alpha, capped)]
     return []
 

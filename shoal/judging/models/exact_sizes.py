@@ -52,7 +52,7 @@ def exact_test(sizes: LongVector, truth: LongVector, alpha: float) -> PValue:
         return PValue(1.0, 1.0, 1.0, 0)
     least = statistic * (1 - 1e-9)
     if comb(rows + len(truth) - 1, len(truth) - 1) <= MOST_OUTCOMES:
-        value = _listed(truth, least)
+        value = _sum_outcomes(truth, least)
         return PValue(value, value, value, 0)
     random = np.random.default_rng(0)
     hits = draws = 0
@@ -80,7 +80,7 @@ def interval(hits: int, draws: int) -> tuple[float, float]:
     return low, high
 
 
-def _listed(truth: LongVector, least: float) -> float:
+def _sum_outcomes(truth: LongVector, least: float) -> float:
     """Add up the probabilities of all outcomes whose statistic is at least this."""
     from scipy.special import gammaln
 

@@ -69,7 +69,7 @@ class ExtendedPSensitive(SensitiveModel):
             path = f"columns.{self.column_name}.protected"
             raise PolicyError([Problem(path, problem.message) for problem in error.problems]) from None
 
-    def reached(self, groups: Groups) -> FloatVector:
+    def score_groups(self, groups: Groups) -> FloatVector:
         """Return the number of different strong values of each group."""
         own = self.histograms(groups)
         strong = self.strong(groups.attributes[self.column].hierarchy)[own.value]
@@ -83,7 +83,7 @@ class ExtendedPSensitive(SensitiveModel):
 
     def hopeless(self, groups: Groups) -> BoolVector:
         """No subset has more strong values."""
-        return ~self.satisfied(groups)
+        return ~self.holds_in(groups)
 
     def infeasible(self, table: CodedTable, suppressible: int = 0) -> str | None:
         """No class can touch more strong values than the table."""

@@ -12,7 +12,7 @@ from shoal.judging.models.extended_p import ExtendedPSensitive
 from shoal.judging.models.p_sensitive import PSensitive
 from shoal.judging.models.requirements import Requirements
 from shoal.support.arrays import BoolVector, LongVector
-from shoal.support.wording import counted, either, more_suppression, setting
+from shoal.support.wording import either, format_count, format_setting, more_suppression
 
 _BLOCKS_NAMED = 5
 
@@ -53,7 +53,7 @@ def _blocks(table: CodedTable, requirements: Requirements, suppressible: int) ->
     lost = np.zeros(blocks, np.int64)
     titles = []
     for model in requirements.group_models:
-        short = ~model.satisfied(groups) if model.merges(table) else np.zeros(blocks, np.bool_)
+        short = ~model.holds_in(groups) if model.merges(table) else np.zeros(blocks, np.bool_)
         hopeless = model.hopeless(groups)
         if short.any() or hopeless.any():
             titles.append(model.title)
@@ -66,13 +66,13 @@ def _blocks(table: CodedTable, requirements: Requirements, suppressible: int) ->
     return [
         f"generalization limits split the table into {blocks:,} blocks that cannot share a class, and "
         f"{len(worst):,} of them cannot satisfy {' and '.join(titles)} alone: "
-        f"{_listed(_named(table, groups, worst[:_BLOCKS_NAMED]), len(worst))}. "
+        f"{_join_names(_name_blocks(table, groups, worst[:_BLOCKS_NAMED]), len(worst))}. "
         f"At least {needed:,} rows would have to be suppressed, but only {suppressible:,} may be: loosen the "
         f"limits, or {more_suppression()}"
     ]
 
 
-def unserved(
+def find_unserved_blocks(
     table: CodedTable, requirements: Requirements, *, private: bool = False
 ) -> tuple[BoolVector, list[str], int]:
     """Return which blocks satisfy the requirements as one class, the others by name and size, largest first, and
@@ -80,33 +80,32 @@ def unserved(
     record, not for messages. O(rows).
     """
     groups = table.blocks
-    good = requirements.satisfied(groups)
+    good = requirements.holds_in(groups)
     bad = np.flatnonzero(~good)
     bad = bad[np.argsort(-groups.rows[bad], kind="stable")]
-    return good, _named(table, groups, bad, private), int(groups.rows[bad].sum())
+    return good, _name_blocks(table, groups, bad, private), int(groups.rows[bad].sum())
 
 
-def left_out(table: CodedTable, requirements: Requirements) -> str:
+def describe_left_out(table: CodedTable, requirements: Requirements) -> str:
     """Count the blocks that are suppressed because they cannot satisfy the models; empty if there are none.
 
     Their names are values of suppressed rows, which nobody may learn from a release.
     """
-    _, names, dropped = unserved(table, requirements)
+    _, names, dropped = find_unserved_blocks(table, requirements)
     if not names or not any(_parts(attribute) for attribute in table.attributes):
         return ""
     blocks = "1 block" if len(names) == 1 else f"{len(names):,} blocks"
     return f"under the generalization limits {blocks} cannot be published, {_rows(dropped)} in all"
 
 
-def unprotected(table: CodedTable, requirements: Requirements) -> list[str]:
-    """Name the sensitive columns that no requirement protects: an adversary who finds a class may learn their
-    values."""
+def find_unprotected(table: CodedTable, requirements: Requirements) -> list[str]:
+    """Return the sensitive columns that no requirement protects: finding a person's class may reveal their values."""
     about = {model.column for model in requirements.models if hasattr(model, "column")}
     if None in about:
         return []
     return [
         f"nothing in the policy protects the sensitive column `{attribute.name}`: a class may show a single value; "
-        f"add l ({setting('privacy.l', ...)})"
+        f"add l ({format_setting('privacy.l', ...)})"
         for index, attribute in enumerate(table.sensitive)
         if index not in about
     ]
@@ -126,11 +125,11 @@ def had_by_all(groups: Groups, requirements: Requirements) -> list[str]:
         group_of = np.repeat(np.arange(len(groups)), np.diff(own.start))
         sure = np.unique(group_of[own.count == groups.size[group_of]])
         if len(sure):
-            classes = f"{len(sure):,} of {counted(len(groups), 'class', 'classes')}"
+            classes = f"{len(sure):,} of {format_count(len(groups), 'class', 'classes')}"
             found.append(
                 f"in {classes} everybody has one value of `{attribute.name}` in some row, so that it is certain; "
                 f"{' and '.join(model.title for model in models)} allows that. Probabilistic l or alpha rules it out "
-                f"({setting('privacy.l', {'probabilistic': 2})})"
+                f"({format_setting('privacy.l', {'probabilistic': 2})})"
             )
     return found
 
@@ -149,18 +148,18 @@ def all_in_one(table: CodedTable, requirements: Requirements, classes: int | Non
 
 def refusal(table: CodedTable, requirements: Requirements) -> str:
     """Return why the blocks that fail as one class cannot all be suppressed."""
-    _, names, dropped = unserved(table, requirements)
+    _, names, dropped = find_unserved_blocks(table, requirements)
     asked = " and ".join(model.title for model in requirements.group_models) or "the requirements"
     if not any(_parts(attribute) for attribute in table.attributes):
         return f"even one class of all {_rows(table.rows)}{table.counting.suffix} does not satisfy {asked}"
     return (
         f"generalization limits keep {dropped:,} of {table.rows:,} rows in blocks that do not satisfy {asked} alone: "
-        f"{_listed(names[:_BLOCKS_NAMED], len(names))}. Only {requirements.suppressible(table.rows):,} rows may be "
+        f"{_join_names(names[:_BLOCKS_NAMED], len(names))}. Only {requirements.suppressible(table.rows):,} rows may be "
         f"suppressed: loosen the limits, or {more_suppression()}"
     )
 
 
-def _named(table: CodedTable, groups: Groups, blocks: LongVector, private: bool = False) -> list[str]:
+def _name_blocks(table: CodedTable, groups: Groups, blocks: LongVector, private: bool = False) -> list[str]:
     """Name blocks, with their sizes. Values of several columns together are records, so messages leave them out."""
     if not len(blocks):
         return []  # to look for the first row of each sorts all rows
@@ -175,10 +174,10 @@ def _named(table: CodedTable, groups: Groups, blocks: LongVector, private: bool 
 
 
 def _rows(count: int) -> str:
-    return counted(count, "row")
+    return format_count(count, "row")
 
 
-def _listed(names: Sequence[str], count: int) -> str:
+def _join_names(names: Sequence[str], count: int) -> str:
     more = f" and {count - _BLOCKS_NAMED:,} more" if count > _BLOCKS_NAMED else ""
     return "; ".join(names) + more
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from shoal.judging.models.keys import Key
 from shoal.judging.models.model import AskedIn, Model
 from shoal.judging.models.threats import Threat
-from shoal.support.wording import counted
+from shoal.support.wording import format_count
 
 if TYPE_CHECKING:
     from shoal.judging.linking.evidence import Evidence
@@ -39,7 +39,7 @@ class WithinLimit(Model):
     """A level, or the names of the highest allowed nodes."""
 
     @classmethod
-    def asked(cls, value: Any, rule: str = "", **place: Any) -> Model:
+    def from_policy(cls, value: Any, rule: str = "", **place: Any) -> Model:
         """Return the model for the limit of one column."""
         return cls(limit=value, **place)
 
@@ -49,7 +49,7 @@ class WithinLimit(Model):
         return f"limit of {self.column_name}"
 
     @property
-    def required(self) -> int:
+    def threshold(self) -> int:
         """No cell may be above the limit."""
         return 0
 
@@ -59,17 +59,17 @@ class WithinLimit(Model):
         faults = published.faults_of(self.column_name)
         above, rests = faults.above, faults.rests
         if faults.unread:
-            why = f"{counted(faults.unread, 'cell')} not in the hierarchy of the column"
+            why = f"{format_count(faults.unread, 'cell')} not in the hierarchy of the column"
             hint = (
                 ""
                 if evidence.table is not None
                 else "; give the original, which says what the hierarchy holds"
             )
-            return self.unknown(published, why + hint)
+            return self.verdict_unknown(published, why + hint)
         if rests and evidence.table is None:
-            many = counted(sum(rows for _, _, rows in rests), "cell")
+            many = format_count(sum(rows for _, _, rows in rests), "cell")
             why = f"{many} above it for some values only; give the original, which says for how many"
-            return self.unknown(published, why)
+            return self.verdict_unknown(published, why)
         if rests and evidence.owner is None and evidence.table is not None:
             # They are within it for as many rows at most as have such values; the widest has all that the others have.
             low, high = min(low for low, _, _ in rests), max(high for _, high, _ in rests)
@@ -77,5 +77,5 @@ class WithinLimit(Model):
             others = int(evidence.table.value_counts[place][low : high + 1].sum())
             above += max(sum(rows for _, _, rows in rests) - others, 0)
         return self.verdict(
-            published, above, above == 0, f"{counted(above, 'cell')} above it" if above else ""
+            published, above, above == 0, f"{format_count(above, 'cell')} above it" if above else ""
         )

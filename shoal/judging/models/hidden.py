@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from shoal.coding.hierarchy.kinds import Kind, parsed
+from shoal.coding.hierarchy.kinds import Kind, parse_hierarchy
 from shoal.judging.models.keys import Key
 from shoal.judging.models.model import AskedIn, Model
 from shoal.judging.models.threats import Threat
-from shoal.support.wording import counted
+from shoal.support.wording import format_count
 
 if TYPE_CHECKING:
     from shoal.judging.linking.evidence import Evidence
@@ -40,15 +40,15 @@ class HiddenValues(Model):
     kind: Kind
 
     @classmethod
-    def asked(cls, value: Any, rule: str = "", **place: Any) -> Model:
+    def from_policy(cls, value: Any, rule: str = "", **place: Any) -> Model:
         """Return the model for the hierarchy of one column."""
-        return cls(kind=parsed(value), **place)
+        return cls(kind=parse_hierarchy(value), **place)
 
     @classmethod
     def of_column(cls, name: str, column: Any) -> Model | None:
         """Return the model of a quasi-identifier whose hierarchy hides values."""
-        hides = column.role.generalized and parsed(column.hierarchy).hides
-        return cls.asked(column.hierarchy, column_name=name) if hides else None
+        hides = column.role.generalized and parse_hierarchy(column.hierarchy).hides
+        return cls.from_policy(column.hierarchy, column_name=name) if hides else None
 
     @property
     def title(self) -> str:
@@ -56,7 +56,7 @@ class HiddenValues(Model):
         return f"hidden values of {self.column_name}"
 
     @property
-    def required(self) -> int:
+    def threshold(self) -> int:
         """No cell may show them."""
         return 0
 
@@ -67,9 +67,9 @@ class HiddenValues(Model):
         more, unread = faults.finer, faults.unclear
         if more:
             return self.verdict(
-                published, more, False, f"{counted(more, 'cell')} finer than the policy allows"
+                published, more, False, f"{format_count(more, 'cell')} finer than the policy allows"
             )
         if unread:
-            why = f"{counted(unread, 'cell')} not written as the hierarchy writes them"
-            return self.unknown(published, why)
+            why = f"{format_count(unread, 'cell')} not written as the hierarchy writes them"
+            return self.verdict_unknown(published, why)
         return self.verdict(published, 0, True)

@@ -79,12 +79,12 @@ class HybridK(FalseCellLimit):
     def verify(self, evidence: Evidence) -> Verdict:
         """Count the false cells. O(rows x quasi-identifiers)."""
         published, original = evidence.published, evidence.table
-        reason = _unknown(evidence)
+        reason = _why_unknown(evidence)
         smallest = int(published.sizes.min(initial=self.k))
         if reason is not None or original is None:
             # If all cells may be false, nobody has to count them.
             if smallest >= self.k and self.budget < 1:
-                return self.unknown(published, str(reason))
+                return self.verdict_unknown(published, str(reason))
             return self.verdict(
                 published, None, smallest >= self.k, f"false cells were not counted: {reason}"
             )
@@ -133,14 +133,14 @@ class AlphaHybrid(FalseCellLimit):
     def verify(self, evidence: Evidence) -> Verdict:
         """Test the sizes of the classes against the rows that they truly cover."""
         published = evidence.published
-        reason = _unknown(evidence, owners=published.suppressed > 0)
+        reason = _why_unknown(evidence, owners=published.suppressed > 0)
         if reason is not None:
-            return self.unknown(published, reason)
+            return self.verdict_unknown(published, reason)
         try:
-            truth = expected(evidence)
+            truth = count_expected_rows(evidence)
         except DataError as error:
             # The other verdicts of an audit still say something.
-            return self.unknown(published, str(error))
+            return self.verdict_unknown(published, str(error))
         if not self.exact:
             test = chi_squared(evidence, truth)
             detail = f"X^2 = {test.statistic:.4g} with {test.degrees:,} degrees of freedom"
@@ -155,7 +155,7 @@ class AlphaHybrid(FalseCellLimit):
         return self.verdict(published, found.low, found.low >= self.alpha - 1e-9, detail)
 
 
-def _unknown(evidence: Evidence, *, owners: bool = True) -> str | None:
+def _why_unknown(evidence: Evidence, *, owners: bool = True) -> str | None:
     if evidence.table is None:
         return "the original table is needed"
     if not evidence.published.readable:
@@ -179,7 +179,7 @@ def _outside(evidence: Evidence) -> list[BoolVector]:
     published, original = evidence.published, evidence.table
     assert original is not None
     assert evidence.owner is not None
-    low, high = published.covered
+    low, high = published.cell_ranges
     found = []
     for j in range(len(published.attributes)):
         own = original.quasi.narrow[j][evidence.owner]
@@ -223,7 +223,7 @@ def too_few(truth: Expected) -> str:
     )
 
 
-def expected(evidence: Evidence) -> Expected:
+def count_expected_rows(evidence: Evidence) -> Expected:
     """Return how many rows each class should have, by the true values of the rows that are published.
 
     If all ranges of each column are nodes of one level, dissolved groups are those of that mapping; otherwise the rows
@@ -234,7 +234,7 @@ def expected(evidence: Evidence) -> Expected:
 
     published, original = evidence.published, evidence.table
     assert original is not None
-    low, high = published.covered
+    low, high = published.cell_ranges
     sizes = np.zeros(published.classes, np.int64)
     codes = original.quasi.wide
     if evidence.owner is not None:
@@ -244,7 +244,7 @@ def expected(evidence: Evidence) -> Expected:
     number_of, first = distinct(codes)
     rows = np.bincount(number_of, minlength=len(first)).astype(np.int64)
     codes = codes[first]
-    times, covered_by = _covering(codes, low, high)
+    times, covered_by = _count_covering(codes, low, high)
     if evidence.owner is None and np.any(times > 1):
         raise DataError(
             "classes of this release overlap, so the size that each should have is not defined without knowing "
@@ -256,7 +256,7 @@ def expected(evidence: Evidence) -> Expected:
     if several.any():
         # The order must depend on nothing but the classes, or the rows' order would decide the verdict.
         order = np.lexsort((*low.T, *high.T, -(sizes / published.sizes)))
-        chosen = order[_covering(codes[several], low[order], high[order])[1]]
+        chosen = order[_count_covering(codes[several], low[order], high[order])[1]]
         np.add.at(sizes, chosen, rows[several])
     lost, lost_rows = codes[times == 0], rows[times == 0]
     levels = _levels(published)
@@ -267,7 +267,7 @@ def expected(evidence: Evidence) -> Expected:
     return Expected(sizes, np.bincount(group_of, weights=lost_rows, minlength=len(groups)).astype(np.int64))
 
 
-def _covering(codes: IntMatrix, low: IntMatrix, high: IntMatrix) -> tuple[LongVector, LongVector]:
+def _count_covering(codes: IntMatrix, low: IntMatrix, high: IntMatrix) -> tuple[LongVector, LongVector]:
     """Return how many ranges cover each row, and the first that does. O(rows x ranges x columns)."""
     times, first = np.zeros(len(codes), np.int64), np.zeros(len(codes), np.int64)
     step = max(1, CELLS_AT_ONCE // max(low.size, 1))
@@ -311,7 +311,7 @@ def chi_squared(evidence: Evidence, truth: Expected | None = None) -> ChiSquared
     """Test the sizes of the classes against the true distribution, by Pearson's test."""
     from scipy.special import chdtrc
 
-    truth = truth or expected(evidence)
+    truth = truth or count_expected_rows(evidence)
     # A class that covers nobody's true values cannot come from the true distribution at all.
     statistic = pearson(*truth.beside(evidence.published.sizes))
     degrees = len(truth.classes) + len(truth.elsewhere) - 1

@@ -11,7 +11,7 @@ from shoal.judging.models.keys import Bounds, Key
 from shoal.judging.models.model import GroupModel
 from shoal.judging.models.threats import SINGLING_OUT, Threat
 from shoal.support.arrays import BoolVector, FloatVector
-from shoal.support.wording import counted
+from shoal.support.wording import format_count
 
 if TYPE_CHECKING:
     from shoal.coding import CodedTable
@@ -65,17 +65,17 @@ class KAnonymity(GroupModel):
         """Name the model."""
         return f"{self.k}-anonymity"
 
-    def reached(self, groups: Groups) -> FloatVector:
+    def score_groups(self, groups: Groups) -> FloatVector:
         """Return the size of each group."""
         return groups.size.astype(np.float64)
 
-    def satisfied(self, groups: Groups) -> BoolVector:
+    def holds_in(self, groups: Groups) -> BoolVector:
         """Return which groups have k people."""
         return np.asarray(groups.size >= self.k)
 
     def hopeless(self, groups: Groups) -> BoolVector:
         """No subset of a small group is larger."""
-        return ~self.satisfied(groups)
+        return ~self.holds_in(groups)
 
     def verify(self, evidence: Evidence) -> Verdict:
         """Judge the smallest class; sizes are enough, so sensitive values are not counted."""
@@ -95,8 +95,8 @@ class KAnonymity(GroupModel):
         if self.k <= table.counting.count:
             return None
         if not table.counting.adds_up:
-            people = counted(table.counting.count, "person", "people")
-            rows = counted(table.rows, "row")
+            people = format_count(table.counting.count, "person", "people")
+            rows = format_count(table.rows, "row")
             return f"no release can be {self.k:,}-anonymous: the table has {people} in {rows}"
         if table.rows < 2:
             return (

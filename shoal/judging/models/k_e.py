@@ -51,8 +51,8 @@ class KE(SensitiveModel):
         return (k, e / 2)
 
     @property
-    def required(self) -> float:
-        """The distance: `reached` is 0 for a class with too few different numbers."""
+    def threshold(self) -> float:
+        """The distance: `score_groups` is 0 for a class with too few different numbers."""
         return self.e
 
     @property
@@ -60,24 +60,24 @@ class KE(SensitiveModel):
         """Name the model."""
         return f"({self.k}, {number(self.e)})-anonymity of {self.column_name}"
 
-    def reached(self, groups: Groups) -> FloatVector:
+    def score_groups(self, groups: Groups) -> FloatVector:
         """Return how far the numbers of each group spread; 0 with fewer than k different ones."""
         own = self.histograms(groups)
         place = places(groups.attributes[self.column].hierarchy)[own.value]
         real = ~np.isnan(place)
-        count = self.combined(groups, np.add, real.astype(np.float64), 0)
-        top = self.combined(groups, np.maximum, np.where(real, place, -np.inf), -np.inf)
-        bottom = self.combined(groups, np.minimum, np.where(real, place, np.inf), np.inf)
+        count = self.combine_values(groups, np.add, real.astype(np.float64), 0)
+        top = self.combine_values(groups, np.maximum, np.where(real, place, -np.inf), -np.inf)
+        bottom = self.combine_values(groups, np.minimum, np.where(real, place, np.inf), np.inf)
         with np.errstate(invalid="ignore"):
             return np.where(count >= self.k, top - bottom, 0.0)
 
-    def satisfied(self, groups: Groups) -> BoolVector:
+    def holds_in(self, groups: Groups) -> BoolVector:
         """Return which groups spread far enough. Distances are rounded, so the tolerance is relative."""
-        return np.asarray(self.reached(groups) >= self.e * (1 - 1e-9))
+        return np.asarray(self.score_groups(groups) >= self.e * (1 - 1e-9))
 
     def hopeless(self, groups: Groups) -> BoolVector:
         """No subset has more numbers."""
-        return ~self.satisfied(groups)
+        return ~self.holds_in(groups)
 
     def infeasible(self, table: CodedTable, suppressible: int = 0) -> str | None:
         """No class has more numbers than the table, whichever rows are suppressed."""

@@ -87,7 +87,7 @@ class KMap(Model):
         published = evidence.published
         seen = seen_by(evidence, "journalist")
         if isinstance(seen, str):
-            return self.unknown(published, seen)
+            return self.verdict_unknown(published, seen)
         if not len(seen.sizes):
             return self.verdict(published, None, True, "nothing is published")
         smallest = int(seen.sizes.min())
@@ -95,7 +95,7 @@ class KMap(Model):
             crowd = seen.sizes if seen.crowd is None else seen.crowd
             few = int((crowd < self.k).sum())
             if few and seen.note:
-                return self.unknown(published, seen.note)
+                return self.verdict_unknown(published, seen.note)
             words = f"{few:,} of {len(crowd):,} classes fall short" if few else seen.note
             return self.verdict(published, int(crowd.min()), few == 0, words)
         people, population = people_of(evidence), evidence.population_size

@@ -57,8 +57,8 @@ class KType(Model):
         return KAnonymity(k=self.k)
 
     @abstractmethod
-    def reached(self, graph: Consistency) -> LongVector:
-        """Return how many rows match each person, or people each row; people who match no row are left out."""
+    def count_matches(self, graph: Consistency) -> LongVector:
+        """Count the rows that match each person, or the people that match each row; skip people without a match."""
 
     def verify(self, evidence: Evidence) -> Verdict:
         """Judge the person, or row, with the fewest matches."""
@@ -70,12 +70,12 @@ class KType(Model):
                     "it is about the people that rows match: give the original table too; from the rows only "
                     f"k-anonymity can be checked, and the smallest class has {smallest:,} rows"
                 )
-                return self.unknown(published, why)
+                return self.verdict_unknown(published, why)
             detail = "nothing is published" if smallest is None else "every class has as many rows"
             return self.verdict(published, smallest, True, detail)
         if smallest is None:
             return self.verdict(published, None, True, "nothing is published")
-        counts = self.reached(evidence.consistency)
+        counts = self.count_matches(evidence.consistency)
         failing = int((counts < self.k).sum())
         said = [f"{failing:,} fall short"] * (failing > 0) + [self.warning] * bool(self.warning)
         least = int(counts.min(initial=published.rows))
@@ -105,7 +105,7 @@ class OneK(KType):
     )
     warning: ClassVar[str] = NOBODY
 
-    def reached(self, graph: Consistency) -> LongVector:
+    def count_matches(self, graph: Consistency) -> LongVector:
         """Return the published rows that match each person."""
         return _per_person(graph, graph.candidates)
 
@@ -119,7 +119,7 @@ class KOne(KType):
     summary: ClassVar[str] = "every published row matches at least k people; alone it protects against nobody"
     warning: ClassVar[str] = NOBODY
 
-    def reached(self, graph: Consistency) -> LongVector:
+    def count_matches(self, graph: Consistency) -> LongVector:
         """Return the people that each published row matches."""
         return np.repeat(graph.fits, graph.size[: len(graph.fits)])
 
@@ -135,9 +135,9 @@ class KK(KType):
     )
     weakest: ClassVar[bool] = True
 
-    def reached(self, graph: Consistency) -> LongVector:
+    def count_matches(self, graph: Consistency) -> LongVector:
         """Return the rows that match each person, and the people that each row matches."""
-        return np.concatenate([OneK.reached(self, graph), KOne.reached(self, graph)])  # type: ignore[arg-type]
+        return np.concatenate([OneK.count_matches(self, graph), KOne.count_matches(self, graph)])  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,6 +152,6 @@ class GlobalOneK(KType):
     about: ClassVar[str] = "knows-members"
     weakest: ClassVar[bool] = True
 
-    def reached(self, graph: Consistency) -> LongVector:
+    def count_matches(self, graph: Consistency) -> LongVector:
         """Return the matches of each person."""
         return _per_person(graph, graph.matches)

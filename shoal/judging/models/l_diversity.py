@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import numpy as np
 
 from shoal.judging.models.keys import Bounds, Key
-from shoal.judging.models.model import SensitiveModel, Spreading, evened, one_class
+from shoal.judging.models.model import SensitiveModel, Spreading, flatten_histogram, one_class
 from shoal.support.arrays import BoolVector, FloatVector
 from shoal.support.wording import number
 
@@ -56,7 +56,7 @@ class Diversity(SensitiveModel):
     @property
     def title(self) -> str:
         """Name the model."""
-        return f"{self.kind} {number(self.required)}-diversity of {self.column_name}"
+        return f"{self.kind} {number(self.threshold)}-diversity of {self.column_name}"
 
     def hopeless(self, groups: Groups) -> BoolVector:
         """No subset has more values."""
@@ -73,10 +73,10 @@ class Diversity(SensitiveModel):
             )
         if not table.counting.adds_up:
             return None  # Suppressing some rows of a person may leave their other values, so evening proves nothing.
-        best = one_class(table, self.column, evened(counts, suppressible))
-        if self.satisfied(best)[0]:
+        best = one_class(table, self.column, flatten_histogram(counts, suppressible))
+        if self.holds_in(best)[0]:
             return None
-        value = number(float(self.reached(best)[0]))
+        value = number(float(self.score_groups(best)[0]))
         reached = f"reaches only {value}" if self.higher_is_safer else f"needs a c above {value}"
         rows = f" without the {suppressible:,} rows that may be suppressed" if suppressible else ""
         return (
@@ -108,11 +108,11 @@ class DistinctDiversity(Diversity):
         """Return l."""
         return self.l
 
-    def reached(self, groups: Groups) -> FloatVector:
+    def score_groups(self, groups: Groups) -> FloatVector:
         """Return the number of different values of each group."""
         return np.diff(self.histograms(groups).start).astype(np.float64)
 
-    def satisfied(self, groups: Groups) -> BoolVector:
+    def holds_in(self, groups: Groups) -> BoolVector:
         """Return which groups have l values."""
         return np.asarray(np.diff(self.histograms(groups).start) >= self.l)
 
@@ -146,7 +146,7 @@ class ProbabilisticDiversity(Diversity):
         """Shares of at most 1/l need l values to sum to one."""
         return int(np.ceil(self.l - 1e-9))
 
-    def reached(self, groups: Groups) -> FloatVector:
+    def score_groups(self, groups: Groups) -> FloatVector:
         """Return 1 over the share of each group's most frequent value; 0 for an empty group."""
         from shoal.kernels.diversity import top_counts
 
@@ -176,7 +176,7 @@ class EntropyDiversity(Diversity):
         """The entropy of m values is at most log m."""
         return int(np.ceil(self.l - 1e-9))
 
-    def reached(self, groups: Groups) -> FloatVector:
+    def score_groups(self, groups: Groups) -> FloatVector:
         """Return the exponential of each group's entropy; 0 for an empty group."""
         from shoal.kernels.diversity import group_entropies
 
@@ -230,7 +230,7 @@ class RecursiveDiversity(Diversity):
         """Name the model."""
         return f"recursive ({number(self.c)}, {self.l})-diversity of {self.column_name}"
 
-    def reached(self, groups: Groups) -> FloatVector:
+    def score_groups(self, groups: Groups) -> FloatVector:
         """Return the c that each group must stay below: r1 / (r_l + ..); infinite with fewer than l values."""
         from shoal.kernels.diversity import top_counts
 
@@ -239,6 +239,6 @@ class RecursiveDiversity(Diversity):
         rest = groups.mass(self.column) - top
         return np.where(rest > 0, largest / np.maximum(rest, 1), np.inf)
 
-    def satisfied(self, groups: Groups) -> BoolVector:
+    def holds_in(self, groups: Groups) -> BoolVector:
         """Return which groups stay below c. A quotient of counts is rounded once, as c is, so it needs no tolerance."""
-        return np.asarray(self.reached(groups) < self.c)
+        return np.asarray(self.score_groups(groups) < self.c)

@@ -100,7 +100,7 @@ class Model(ABC):
             raise PolicyError(problems)
 
     @classmethod
-    def asked(cls, value: Any, rule: str = "", **place: Any) -> Model:
+    def from_policy(cls, value: Any, rule: str = "", **place: Any) -> Model:
         """Return the model that a value in a policy asks for, under one of its rules and about one column."""
         names = parameters(cls)
         values = value if len(names) > 1 else (value,)
@@ -114,7 +114,7 @@ class Model(ABC):
     def of_column(cls, name: str, column: Any) -> Model | None:
         """Return the model that a column of a policy asks for, or None. Only called where columns ask for it."""
         value = getattr(column, cls.key.name)
-        return None if value is None else cls.asked(value, column_name=name)
+        return None if value is None else cls.from_policy(value, column_name=name)
 
     @classmethod
     def looser(cls, value: Any) -> Any:
@@ -150,8 +150,8 @@ class Model(ABC):
         """The same if the adversary also learns from which release the method chose; 1: any."""
         return 1.0
 
-    def meaning(self, *, several: bool, followed: bool) -> str:
-        """Say in one line what it guarantees, where people have several rows, and where their rows can be followed."""
+    def describe_guarantee(self, *, several: bool, followed: bool) -> str:
+        """Describe the guarantee in one line; `several` rows of a person, or `followed` ones, change the words."""
         words = (followed and self.summary_of_followed) or (several and self.summary_of_people)
         return words or self.summary
 
@@ -178,22 +178,22 @@ class Model(ABC):
         """Name and parameters as a person reads them."""
 
     @property
-    def required(self) -> Any:
-        """The threshold that `reached` is compared with: the first parameter."""
+    def threshold(self) -> Any:
+        """The first parameter, which `score_groups` is compared with."""
         return getattr(self, parameters(type(self))[0])
 
     @abstractmethod
     def verify(self, evidence: Evidence) -> Verdict:
         """Judge the published rows."""
 
-    def unknown(self, published: Published, why: str) -> Verdict:
-        """Return that it could not be checked, and why."""
+    def verdict_unknown(self, published: Published, why: str) -> Verdict:
+        """Return the verdict that the model could not be checked, with the reason."""
         return self.verdict(published, None, None, f"could not be checked: {why}")
 
     def verdict(self, published: Published, reached: Any, holds: bool | None, detail: str = "") -> Verdict:
         """Return a verdict that knows what of it is public."""
         told = self.public == "always" or (self.public == "complete" and not published.suppressed)
-        return Verdict(self.title, self.required, reached, holds, detail, told, self.higher_is_safer)
+        return Verdict(self.title, self.threshold, reached, holds, detail, told, self.higher_is_safer)
 
     def infeasible(self, table: CodedTable, suppressible: int = 0) -> str | None:
         """Return why no release of this table can satisfy the model, even if `suppressible` rows are suppressed, or
@@ -240,21 +240,21 @@ class GroupModel(Model):
         return None
 
     @property
-    def required(self) -> float:
-        """The threshold that `reached` is compared with: the first parameter."""
-        found: float = super().required
+    def threshold(self) -> float:
+        """The first parameter, which `score_groups` is compared with."""
+        found: float = super().threshold
         return found
 
     @abstractmethod
-    def reached(self, groups: Groups) -> FloatVector:
-        """Return how far each group gets, in the unit of `required`."""
+    def score_groups(self, groups: Groups) -> FloatVector:
+        """Return the score of each group, in the unit of `threshold`."""
 
-    def satisfied(self, groups: Groups) -> BoolVector:
+    def holds_in(self, groups: Groups) -> BoolVector:
         """Return which groups satisfy the rule. The tolerance for rounding errors of sums is 1e-9."""
-        reached = self.reached(groups)
+        reached = self.score_groups(groups)
         if self.higher_is_safer:
-            return np.asarray(reached >= self.required - 1e-9)
-        return np.asarray(reached <= self.required + 1e-9)
+            return np.asarray(reached >= self.threshold - 1e-9)
+        return np.asarray(reached <= self.threshold + 1e-9)
 
     def hopeless(self, groups: Groups) -> BoolVector:
         """Return the groups that have no satisfying subset, so that all their rows must be suppressed.
@@ -274,7 +274,7 @@ class GroupModel(Model):
         unknown = evidence.owners.unknown
         # If rows can be followed, classes are people who show the same rows, and nobody knows these then.
         if unknown and (self.needs_owners or evidence.persons.followed):
-            return self.unknown(evidence.published, unknown)
+            return self.verdict_unknown(evidence.published, unknown)
         found = self.judge(evidence.published, evidence.groups)
         # How many people a class has does not follow from the published rows, unless they can be followed.
         hidden = evidence.owners.person is not None and not evidence.persons.followed
@@ -284,12 +284,12 @@ class GroupModel(Model):
         """Judge the worst of the published classes."""
         if len(groups) == 0:
             return self.verdict(published, None, True, "nothing is published")
-        reached = self.reached(groups)
+        reached = self.score_groups(groups)
         worst = float(reached.min() if self.higher_is_safer else reached.max())
-        return self.summed_up(published, worst, int((~self.satisfied(groups)).sum()), len(groups))
+        return self.judge_summary(published, worst, int((~self.holds_in(groups)).sum()), len(groups))
 
-    def summed_up(self, published: Published, worst: float, failing: int, classes: int) -> Verdict:
-        """Judge classes of which only this is known: how far the worst gets, and how many fall short."""
+    def judge_summary(self, published: Published, worst: float, failing: int, classes: int) -> Verdict:
+        """Return a verdict from the score of the worst class and the number of classes that fall short."""
         detail = f"{failing:,} of {classes:,} classes fall short" if failing else ""
         return self.verdict(published, plain(worst), failing == 0, detail)
 
@@ -298,12 +298,12 @@ class GroupModel(Model):
         if suppressible > 0 or not self.merges(table):
             return None
         whole = one_class(table)
-        if self.satisfied(whole)[0]:
+        if self.holds_in(whole)[0]:
             return None
-        reached = number(float(self.reached(whole)[0]))
+        reached = number(float(self.score_groups(whole)[0]))
         return (
             f"no release can satisfy {self.title}: even the whole table as one class reaches only {reached}, but "
-            f"{number(self.required)} is required"
+            f"{number(self.threshold)} is required"
         )
 
 
@@ -332,8 +332,10 @@ class SensitiveModel(GroupModel):
         with np.errstate(divide="ignore"):
             return np.asarray(own.count * groups.everybody(self.column) / (size * totals[own.value]))
 
-    def combined(self, groups: Groups, combine: np.ufunc, each: FloatVector, empty: float) -> FloatVector:
-        """Combine what each value of a group contributes: `np.maximum` or `np.add`; `empty` for empty groups."""
+    def combine_values(
+        self, groups: Groups, combine: np.ufunc, each: FloatVector, empty: float
+    ) -> FloatVector:
+        """Reduce the numbers of each group's values with `np.maximum` or `np.add`; `empty` for empty groups."""
         start = self.histograms(groups).start
         found = np.full(len(groups), empty, np.float64)
         filled = np.diff(start) > 0
@@ -349,7 +351,7 @@ def one_class(table: CodedTable, column: int = 0, counts: LongVector | None = No
     if not table.counting.adds_up and counts is not None:
         raise ValueError("what is left of people with several rows does not follow from counts")
     if table.shared is not None and counts is None:
-        return table.grouped(np.zeros(table.rows, np.int32), 1)
+        return table.group_rows(np.zeros(table.rows, np.int32), 1)
     columns = list(table.sensitive_counts)
     if counts is not None:
         columns[column] = counts
@@ -362,7 +364,7 @@ def one_class(table: CodedTable, column: int = 0, counts: LongVector | None = No
     return Groups(np.array([size], np.int64), histograms, table.counting.totals, table.sensitive)
 
 
-def evened(counts: LongVector, drop: int) -> LongVector:
+def flatten_histogram(counts: LongVector, drop: int) -> LongVector:
     """Cut off the peaks of a histogram: no choice of at most `drop` rows to suppress makes it more even.
 
     Cuts at the highest level that removes at least `drop` rows, but never removes a value completely. For a given

@@ -11,7 +11,7 @@ from shoal.judging.models.keys import Key
 from shoal.judging.models.model import GroupModel, Model, one_class
 from shoal.judging.models.threats import SINGLING_OUT, Threat
 from shoal.support.arrays import BoolVector, FloatVector, LongVector
-from shoal.support.wording import counted, number
+from shoal.support.wording import format_count, number
 
 if TYPE_CHECKING:
     from shoal.coding import CodedTable
@@ -53,20 +53,20 @@ class OfGroup(GroupModel):
         return f"{self.rule.title}, counted by {self.unit_name}"
 
     @property
-    def required(self) -> float:
+    def threshold(self) -> float:
         """The threshold of the model."""
-        return self.rule.required
+        return self.rule.threshold
 
     def _own(self, groups: Groups) -> Groups:
         return groups.units[self.unit]
 
-    def reached(self, groups: Groups) -> FloatVector:
+    def score_groups(self, groups: Groups) -> FloatVector:
         """Return how far each group of rows gets."""
-        return self.rule.reached(self._own(groups))
+        return self.rule.score_groups(self._own(groups))
 
-    def satisfied(self, groups: Groups) -> BoolVector:
+    def holds_in(self, groups: Groups) -> BoolVector:
         """Return which groups of rows satisfy the model."""
-        return self.rule.satisfied(self._own(groups))
+        return self.rule.holds_in(self._own(groups))
 
     def hopeless(self, groups: Groups) -> BoolVector:
         """Return the groups of rows without a satisfying subset."""
@@ -83,7 +83,7 @@ class OfGroup(GroupModel):
             found = self.rule.verify(evidence.by_group(self.unit_name))
             return replace(found, model=self.title, public=False)
         if evidence.owners.lost:
-            return self.unknown(evidence.published, evidence.owners.lost)
+            return self.verdict_unknown(evidence.published, evidence.owners.lost)
         return self.judge(evidence.published, evidence.groups)
 
     def judge(self, published: Published, groups: Groups) -> Verdict:
@@ -96,17 +96,17 @@ class OfGroup(GroupModel):
         unit = table.countings[1 + self.unit]
         if isinstance(self.rule, KAnonymity) and self.rule.k > unit.count:
             return (
-                f"no release can satisfy {self.title}: {counted(table.rows, 'row')} of the table belong to "
+                f"no release can satisfy {self.title}: {format_count(table.rows, 'row')} of the table belong to "
                 f"{unit.count:,} different groups of the kind '{unit.name}'"
             )
         if suppressible > 0 or not self.merges(table):
             return None
         whole = one_class(table)
-        if self.satisfied(whole)[0]:
+        if self.holds_in(whole)[0]:
             return None
         return (
             f"no release can satisfy {self.title}: even the whole table as one class reaches only "
-            f"{number(float(self.reached(whole)[0]))}, but {number(self.required)} is required"
+            f"{number(float(self.score_groups(whole)[0]))}, but {number(self.threshold)} is required"
         )
 
 

@@ -18,14 +18,14 @@ from shoal.errors import DataError
 from shoal.judging.linking.evidence import Evidence
 from shoal.judging.linking.left_open import LeftOpen
 from shoal.judging.linking.newest_release import knows_rows, newest_issue, too_little
-from shoal.judging.linking.series import Earlier, alone, crossed, unknown_members
+from shoal.judging.linking.series import Earlier, alone, cross_releases, explain_unknown_members
 from shoal.judging.models.keys import Key
 from shoal.judging.models.model import GroupModel, Model
 from shoal.judging.models.threats import LINKABILITY, Threat
 from shoal.release.verdict import Verdict
 from shoal.support.arrays import BoolVector, FloatVector
 from shoal.support.run import silent
-from shoal.support.wording import counted
+from shoal.support.wording import format_count
 
 EARLIER = Key("earlier", "earlier releases of the same people, with which k and l must hold as well")
 
@@ -56,7 +56,7 @@ class WithEarlier(Model):
         return f"people exposed by intersecting earlier releases{who}"
 
     @property
-    def required(self) -> int:
+    def threshold(self) -> int:
         """Nobody may be exposed."""
         return 0
 
@@ -65,24 +65,24 @@ class WithEarlier(Model):
         published = evidence.published
         if evidence.table is None or evidence.table.earlier is None:
             why = "only the original says who may be in the earlier releases, too: give it"
-            return self.unknown(published, why)
+            return self.verdict_unknown(published, why)
         earlier = evidence.table.earlier
         try:
             newest, own = newest_issue(evidence, earlier)
         except DataError as error:
-            return self.unknown(published, str(error))
-        found = crossed(earlier, newest, own, silent)
+            return self.verdict_unknown(published, str(error))
+        found = cross_releases(earlier, newest, own, silent)
         few, narrow = too_little(found, self.k, self.of(earlier), members=self.members)
         exposed = len(np.unique(found.person[few | narrow]))
         if exposed and not knows_rows(evidence, newest, earlier):
-            many = counted(exposed, "person", "people")
+            many = format_count(exposed, "person", "people")
             why = f"{many} would be exposed if they are in the release, and rows were suppressed; give the record"
-            return self.unknown(published, why)
-        unknown = unknown_members([*earlier.issues, newest]) if self.members else ""
+            return self.verdict_unknown(published, why)
+        unknown = explain_unknown_members([*earlier.issues, newest]) if self.members else ""
         # Without a person column, everybody counts who may be in a release: whom that exposes is exposed.
         if unknown and (evidence.persons.several or not exposed):
-            return self.unknown(published, unknown)
-        both = counted(len(np.unique(found.person)), "person", "people")
+            return self.verdict_unknown(published, unknown)
+        both = format_count(len(np.unique(found.person)), "person", "people")
         detail = f"{both} in several of {len(earlier.issues) + 1} releases"
         return self.verdict(published, exposed, exposed == 0, detail)
 
@@ -94,7 +94,7 @@ class WithEarlier(Model):
         """Refuse earlier releases that by themselves leave too little open to people of the table: nothing that is
         published now can mend that.
         """
-        unknown = unknown_members(earlier.issues)
+        unknown = explain_unknown_members(earlier.issues)
         if unknown and self.members:
             raise DataError(unknown)
         for issue in earlier.issues:
@@ -106,12 +106,13 @@ class WithEarlier(Model):
             if few.any():
                 least = int(candidates[here].min())
                 lines.append(
-                    f"{counted(int(few.sum()), 'person has', 'people have')} fewer than {self.k:,} candidates in it "
+                    f"{format_count(int(few.sum()), 'person has', 'people have')} fewer than {self.k:,} "
+                    "candidates in it "
                     f"(the fewest: {least:,})"
                 )
             if narrow.any():
                 lines.append(
-                    f"{counted(int(narrow.sum()), 'person is', 'people are')} left with too few values by it"
+                    f"{format_count(int(narrow.sum()), 'person is', 'people are')} left with too few values by it"
                 )
             if lines:
                 raise DataError(
@@ -144,15 +145,15 @@ class KeepsOpen(GroupModel):
         return self.model.title
 
     @property
-    def required(self) -> float:
+    def threshold(self) -> float:
         """A group satisfies it or not."""
         return 1.0
 
-    def reached(self, groups: Groups) -> FloatVector:
+    def score_groups(self, groups: Groups) -> FloatVector:
         """Return 1 for groups that satisfy it, else 0."""
-        return self.satisfied(groups).astype(np.float64)
+        return self.holds_in(groups).astype(np.float64)
 
-    def satisfied(self, groups: Groups) -> BoolVector:
+    def holds_in(self, groups: Groups) -> BoolVector:
         """Return which groups leave enough open to everybody in them."""
         assert groups.placed is not None, "this search does not say which rows a group has"
         good = np.asarray(groups.rows > 0)

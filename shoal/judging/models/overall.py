@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shoal.judging.models.population_estimates import expected_risk
+from shoal.judging.models.population_estimates import compute_expected_risk
 from shoal.support.arrays import BoolVector, FloatVector, LongVector
 
 CLOSE = 1e-9
@@ -31,13 +31,13 @@ class Seen(NamedTuple):
     def risks(self) -> FloatVector:
         """The risk of a row of each class; expected, if only the size of the population is known."""
         if self.share is not None:
-            return expected_risk(self.sizes, self.share)
+            return compute_expected_risk(self.sizes, self.share)
         return np.asarray(1.0 / (self.sizes if self.crowd is None else self.crowd), np.float64)
 
     def above(self, risk: Fraction) -> BoolVector:
         """Return which classes have a risk above a threshold, exactly."""
         if self.share is not None:
-            return np.asarray(expected_risk(self.sizes, self.share) > float(risk))
+            return np.asarray(compute_expected_risk(self.sizes, self.share) > float(risk))
         people = self.sizes if self.crowd is None else self.crowd
         return np.asarray(people < ceil(1 / risk))
 

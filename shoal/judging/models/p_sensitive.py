@@ -63,7 +63,7 @@ class PSensitive(GroupModel):
         """Any p values of one column."""
         return None if self.column is None else Spreading(self.p, self.column, self.column_name)
 
-    def reached(self, groups: Groups) -> FloatVector:
+    def score_groups(self, groups: Groups) -> FloatVector:
         """Return the number of distinct values of each group, in the column with the fewest."""
         columns = groups.sensitive if self.column is None else groups.sensitive[self.column : self.column + 1]
         fewest = np.full(len(groups), np.inf)
@@ -73,7 +73,7 @@ class PSensitive(GroupModel):
 
     def hopeless(self, groups: Groups) -> BoolVector:
         """No subset has more values."""
-        return ~self.satisfied(groups)
+        return ~self.holds_in(groups)
 
     def infeasible(self, table: CodedTable, suppressible: int = 0) -> str | None:
         """No class can have more values than the table."""

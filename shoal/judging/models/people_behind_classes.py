@@ -107,7 +107,7 @@ class InPopulation(GroupModel, Brief):
         return self.because
 
     @property
-    def required(self) -> float:
+    def threshold(self) -> float:
         """How many people."""
         return float(self.least)
 
@@ -115,7 +115,7 @@ class InPopulation(GroupModel, Brief):
     def _crowd(self) -> Counted:
         return Counted(self.codes[1])
 
-    def reached(self, groups: Groups) -> FloatVector:
+    def score_groups(self, groups: Groups) -> FloatVector:
         """Return how many people match each group, `least` if there are more."""
         sizes = groups.size.astype(np.float64)
         small = np.flatnonzero((groups.size < self.least) & (groups.size > 0))
@@ -132,9 +132,9 @@ class InPopulation(GroupModel, Brief):
         sizes[small] = np.maximum(self._crowd.within(low, high, self.least), sizes[small])
         return sizes
 
-    def satisfied(self, groups: Groups) -> BoolVector:
-        """Return which groups enough people match. Groups that are large enough by themselves are not looked at."""
-        return np.asarray(self.reached(groups) >= self.least)
+    def holds_in(self, groups: Groups) -> BoolVector:
+        """Return which groups match enough people of the population. Groups that are large enough are not compared."""
+        return np.asarray(self.score_groups(groups) >= self.least)
 
     def infeasible(self, table: CodedTable, suppressible: int = 0) -> str | None:
         """No class can have more people than the population."""

@@ -12,7 +12,7 @@ import numpy as np
 from shoal.support.arrays import FloatVector, LongVector
 
 
-def expected_risk(sizes: LongVector, share: float) -> FloatVector:
+def compute_expected_risk(sizes: LongVector, share: float) -> FloatVector:
     """Return the expected ``1 / F`` of classes with these many people in the table, where F people of the population
     match and a share of all people is in the table (Benedetti and Franconi 1998).
 
@@ -31,7 +31,7 @@ def expected_risk(sizes: LongVector, share: float) -> FloatVector:
 def size_for_risk(risk: float, share: float, enough: int) -> int:
     """Return the smallest class size whose expected risk is at most `risk`; `enough` is one that surely is."""
     sizes = np.arange(1, enough + 1, dtype=np.int64)
-    good = np.flatnonzero(expected_risk(sizes, share) <= risk)
+    good = np.flatnonzero(compute_expected_risk(sizes, share) <= risk)
     return int(sizes[good[0]]) if len(good) else enough
 
 
@@ -47,7 +47,7 @@ def size_for_people(k: int, people: int, population: int, error: float) -> int:
     low, high = 1, k
     while low < high:
         middle = (low + high) // 2
-        if unnoticed(middle, k, people, population) <= error:
+        if chance_unnoticed(middle, k, people, population) <= error:
             high = middle
         else:
             low = middle + 1
@@ -59,14 +59,14 @@ def people_for_size(size: int, people: int, population: int, error: float, most:
     low, high = size, max(min(population, most), size)
     while low < high:
         middle = (low + high + 1) // 2
-        if unnoticed(size, middle, people, population) <= error:
+        if chance_unnoticed(size, middle, people, population) <= error:
             low = middle
         else:
             high = middle - 1
     return low
 
 
-def unnoticed(size: int, k: int, people: int, population: int) -> float:
+def chance_unnoticed(size: int, k: int, people: int, population: int) -> float:
     """Return the probability that a class of k - 1 people in the population has at least `size` in the table, given
     that it has one.
     """

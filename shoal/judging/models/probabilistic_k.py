@@ -50,7 +50,7 @@ class ProbabilisticK(KType):
     about: ClassVar[str] = "knows-algorithm"
     weakest: ClassVar[bool] = True
 
-    def reached(self, graph: Consistency) -> LongVector:
+    def count_matches(self, graph: Consistency) -> LongVector:
         """Return the effective matches of each person, and of each published row."""
         people, rows = effective(graph)
         people = np.repeat(people, graph.people.weight)
@@ -65,7 +65,7 @@ class ProbabilisticK(KType):
         if evidence.table is None or not published.rows:
             return super().verify(evidence)
         graph = evidence.consistency
-        counts = self.reached(graph)
+        counts = self.count_matches(graph)
         least = int(counts.min(initial=published.rows))
         failing = int((counts < self.k).sum())
         said = [f"{failing:,} people or rows have fewer effective matches"] if failing else []
@@ -175,7 +175,7 @@ class CandidateDiversity(Model):
         return f"{number(self.l)}-diversity of {self.column_name} among candidates"
 
     @property
-    def required(self) -> Any:
+    def threshold(self) -> Any:
         """Return l."""
         return plain(float(self.l))
 
@@ -210,7 +210,7 @@ class CandidateDiversity(Model):
             why = f"{classes.detail}; judged bucket by bucket, which is stricter".removeprefix("; ")
             return self.verdict(published, classes.reached, False, why)
         if evidence.table is None:
-            return self.unknown(
+            return self.verdict_unknown(
                 published, "it is about the people that rows match: give the original table too"
             )
         graph = evidence.consistency

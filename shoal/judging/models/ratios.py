@@ -41,7 +41,7 @@ def least_size(risk: Fraction) -> int:
     return ceil(1 / risk)
 
 
-def spelled(value: Fraction) -> str:
+def format_ratio(value: Fraction) -> str:
     """Write a fraction as a policy may spell it: a decimal number where it is a short one, else as a quotient."""
     decimal = f"{float(value):.6f}".rstrip("0").rstrip(".")
     return decimal if Fraction(decimal) == value else f"{value.numerator}/{value.denominator}"

@@ -39,8 +39,8 @@ class Requirements:
     them."""
 
     @property
-    def judged(self) -> tuple[Model, ...]:
-        """Every model that a release is verified against."""
+    def all_models(self) -> tuple[Model, ...]:
+        """All models that a release is checked against."""
         return (*self.models, *self.of_columns, *(() if self.with_earlier is None else (self.with_earlier,)))
 
     @property
@@ -58,7 +58,7 @@ class Requirements:
     def k(self) -> int:
         """The size that every class must have; 1 if the policy asks for none."""
         return max(
-            (int(model.required) for model in self.group_models if isinstance(model, KAnonymity)), default=1
+            (int(model.threshold) for model in self.group_models if isinstance(model, KAnonymity)), default=1
         )
 
     @property
@@ -72,7 +72,7 @@ class Requirements:
         return tuple(rule for rule in self.group_models if not isinstance(rule, KAnonymity))
 
     def plain_k(self, table: CodedTable) -> bool:
-        """Class size is the only requirement, so a method may use a faster way than `satisfied`. Not if some people
+        """Class size is the only requirement, so a method may use a faster way than `holds_in`. Not if some people
         have several rows: the size of a class is then not its number of rows.
         """
         return self.only_k and table.counting.adds_up
@@ -81,11 +81,11 @@ class Requirements:
         """Merging satisfying groups always gives a satisfying group, so searches may prune."""
         return all(model.merges(table) for model in self.group_models)
 
-    def satisfied(self, groups: Groups) -> BoolVector:
+    def holds_in(self, groups: Groups) -> BoolVector:
         """Return which groups satisfy all group models."""
         good = np.ones(len(groups), np.bool_)
         for model in self.group_models:
-            good &= model.satisfied(groups)
+            good &= model.holds_in(groups)
         return good
 
     def values_needed(self, column: int) -> int:

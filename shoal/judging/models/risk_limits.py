@@ -22,10 +22,10 @@ from shoal.judging.models.model import STEP, GroupModel, Model
 from shoal.judging.models.overall import Overall, Seen
 from shoal.judging.models.people_behind_classes import InPopulation, seen_by, share_of
 from shoal.judging.models.population_estimates import size_for_risk
-from shoal.judging.models.ratios import exact, least_size, size_in_words, spelled
+from shoal.judging.models.ratios import exact, format_ratio, least_size, size_in_words
 from shoal.judging.models.threats import SINGLING_OUT, Threat
 from shoal.support.arrays import BoolVector, FloatVector
-from shoal.support.wording import counted, number
+from shoal.support.wording import format_count, number
 
 if TYPE_CHECKING:
     from shoal.coding import CodedTable
@@ -72,18 +72,18 @@ class _Risk(Model):
     def _who(self) -> str:
         return "" if self.by == "prosecutor" else f", {self.by}"
 
-    def _judged(self, seen: Seen | str, evidence: Evidence) -> Verdict | Seen:
+    def _judge_trivial(self, seen: Seen | str, evidence: Evidence) -> Verdict | Seen:
         """Return a verdict if nothing can be computed."""
         if isinstance(seen, str):
-            return self.unknown(evidence.published, seen)
+            return self.verdict_unknown(evidence.published, seen)
         if not len(seen.sizes):
             return self.verdict(evidence.published, None, True, "nothing is published")
         return seen
 
-    def _told(self, evidence: Evidence, found: Verdict, seen: Seen) -> Verdict:
-        """Say what an estimate rests on, and hide what does not follow from the published rows."""
+    def _qualify_verdict(self, evidence: Evidence, found: Verdict, seen: Seen) -> Verdict:
+        """Add what an estimate is based on to the verdict, and hide values that the published rows do not reveal."""
         if seen.note and not found.holds:
-            return self.unknown(evidence.published, seen.note)
+            return self.verdict_unknown(evidence.published, seen.note)
         hidden = evidence.owners.person is not None and not evidence.persons.followed
         hidden |= seen.crowd is not None or (seen.share is not None and evidence.published.suppressed > 0)
         words = [found.detail] if found.detail else []
@@ -128,10 +128,10 @@ class HighestRisk(_Risk, GroupModel):
     def title(self) -> str:
         """Name the threshold, and the class size that it means."""
         size = f" ({size_in_words(self.highest)})" if self.by == "prosecutor" else ""
-        return f"highest risk {spelled(self.highest)}{self._who()}{size}"
+        return f"highest risk {format_ratio(self.highest)}{self._who()}{size}"
 
     @property
-    def required(self) -> float:
+    def threshold(self) -> float:
         """The threshold."""
         return float(self.highest)
 
@@ -150,17 +150,17 @@ class HighestRisk(_Risk, GroupModel):
         size = self.size if share is None else size_for_risk(float(self.highest), share, self.size)
         return ClassSize(k=size, because=self.title) if size > 1 else None
 
-    def reached(self, groups: Groups) -> FloatVector:
+    def score_groups(self, groups: Groups) -> FloatVector:
         """Return the risk of a row of each group."""
         return np.asarray(1.0 / np.maximum(groups.size, 1), np.float64)
 
-    def satisfied(self, groups: Groups) -> BoolVector:
+    def holds_in(self, groups: Groups) -> BoolVector:
         """Return which groups are large enough, exactly."""
         return np.asarray(groups.size >= self.size)
 
     def hopeless(self, groups: Groups) -> BoolVector:
         """No subset of a small group is larger."""
-        return ~self.satisfied(groups)
+        return ~self.holds_in(groups)
 
     def verify(self, evidence: Evidence) -> Verdict:
         """Judge the smallest class."""
@@ -169,12 +169,12 @@ class HighestRisk(_Risk, GroupModel):
             detail = "at most, whoever owns the rows that several classes could show"
             found = self.verdict(published, 1 / (evidence.fewest_people or 1), True, detail)
             return replace(found, public=False)
-        seen = self._judged(seen_by(evidence, self.by), evidence)
+        seen = self._judge_trivial(seen_by(evidence, self.by), evidence)
         if not isinstance(seen, Seen):
             return seen
         bad = seen.above(self.highest)
-        found = self.summed_up(published, float(seen.risks.max()), int(bad.sum()), len(bad))
-        return self._told(evidence, found, seen)
+        found = self.judge_summary(published, float(seen.risks.max()), int(bad.sum()), len(bad))
+        return self._qualify_verdict(evidence, found, seen)
 
     def judge(self, published: Published, groups: Groups) -> Verdict:
         """Judge the largest risk of groups whose people are counted."""
@@ -204,14 +204,16 @@ class _OverAll(_Risk):
 
     def verify(self, evidence: Evidence) -> Verdict:
         """Judge all classes together."""
-        seen = self._judged(seen_by(evidence, self.by), evidence)
+        seen = self._judge_trivial(seen_by(evidence, self.by), evidence)
         if not isinstance(seen, Seen):
             return seen
         rule = self.rule(None)
-        found = self.verdict(evidence.published, rule.value(seen), rule.holds(seen), self.counted(seen))
-        return self._told(evidence, found, seen)
+        found = self.verdict(
+            evidence.published, rule.value(seen), rule.holds(seen), self.describe_counts(seen)
+        )
+        return self._qualify_verdict(evidence, found, seen)
 
-    def counted(self, seen: Seen) -> str:
+    def describe_counts(self, seen: Seen) -> str:
         """Say what was counted."""
         raise NotImplementedError
 
@@ -227,7 +229,7 @@ class _OverAll(_Risk):
             if not rule.out_of_reach(sizes, suppressible):
                 continue
             value = rule.value(Seen(sizes, None, rule.share))
-            least = f"even one class of all {counted(table.rows, 'row')} reaches {number(value)}"
+            least = f"even one class of all {format_count(table.rows, 'row')} reaches {number(value)}"
             if whose:
                 least = (
                     f"generalization limits split the table into {len(sizes):,} blocks that cannot share a class, and "
@@ -270,10 +272,10 @@ class AverageRisk(_OverAll):
             if self.by == "prosecutor"
             else ""
         )
-        return f"average risk {spelled(self.average)}{self._who()}{size}"
+        return f"average risk {format_ratio(self.average)}{self._who()}{size}"
 
     @property
-    def required(self) -> float:
+    def threshold(self) -> float:
         """The threshold."""
         return float(self.average)
 
@@ -292,9 +294,9 @@ class AverageRisk(_OverAll):
             of_targets=self.by == "journalist",
         )
 
-    def counted(self, seen: Seen) -> str:
+    def describe_counts(self, seen: Seen) -> str:
         """Say how many classes there are, and how small the smallest is: an average says nothing about it."""
-        rows, classes = int(seen.sizes.sum()), counted(len(seen.sizes), "class", "classes")
+        rows, classes = int(seen.sizes.sum()), format_count(len(seen.sizes), "class", "classes")
         return f"{classes} of {number(rows / len(seen.sizes))} on average; the smallest has {int(seen.sizes.min()):,}"
 
 
@@ -330,11 +332,12 @@ class ShareAtRisk(_OverAll):
         """Name both thresholds, and the class size that counts as too small."""
         size = f" (classes of fewer than {ceil(1 / self.above):,})" if self.by == "prosecutor" else ""
         return (
-            f"share {spelled(self.share)} of rows with a risk above {spelled(self.above)}{self._who()}{size}"
+            f"share {format_ratio(self.share)} of rows with a risk above "
+            f"{format_ratio(self.above)}{self._who()}{size}"
         )
 
     @property
-    def required(self) -> float:
+    def threshold(self) -> float:
         """The share."""
         return float(self.share)
 
@@ -353,7 +356,7 @@ class ShareAtRisk(_OverAll):
             of_population=self.by != "prosecutor",
         )
 
-    def counted(self, seen: Seen) -> str:
+    def describe_counts(self, seen: Seen) -> str:
         """Say how many rows are above the threshold."""
         rows = int(seen.sizes[seen.above(self.above)].sum())
         return f"{rows:,} of {int(seen.sizes.sum()):,} rows"

@@ -8,13 +8,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from shoal.coding.hierarchy.kinds import Kind, parsed
+from shoal.coding.hierarchy.kinds import Kind, parse_hierarchy
 from shoal.coding.hierarchy.kinds.ends import divides
 from shoal.coding.hierarchy.meanings import ANY, Meaning, calendar_label, interval_label
 from shoal.judging.models.keys import Key
 from shoal.judging.models.model import AskedIn, Model, Readings
 from shoal.judging.models.threats import Threat
-from shoal.support.wording import counted
+from shoal.support.wording import format_count
 
 if TYPE_CHECKING:
     from shoal.coding import CodedTable
@@ -74,16 +74,16 @@ class SafeHarbor(Model):
     kind: Kind
 
     @classmethod
-    def asked(cls, value: Any, rule: str = "", **place: Any) -> Model:
+    def from_policy(cls, value: Any, rule: str = "", **place: Any) -> Model:
         """Return the model for what a column is."""
-        return cls(what=value, **{"kind": parsed(None), **place})
+        return cls(what=value, **{"kind": parse_hierarchy(None), **place})
 
     @classmethod
     def of_column(cls, name: str, column: Any) -> Model | None:
         """Return the model of a column, which also knows its hierarchy: it lists small areas, and the oldest years."""
         if column.safe_harbor is None:
             return None
-        return cls.asked(column.safe_harbor, column_name=name, kind=parsed(column.hierarchy))
+        return cls.from_policy(column.safe_harbor, column_name=name, kind=parse_hierarchy(column.hierarchy))
 
     @property
     def title(self) -> str:
@@ -91,7 +91,7 @@ class SafeHarbor(Model):
         return f"Safe Harbor: {self.column_name}: {ASKS[self.what]}"
 
     @property
-    def required(self) -> int:
+    def threshold(self) -> int:
         """No cell may break the rule."""
         return 0
 
@@ -107,25 +107,25 @@ class SafeHarbor(Model):
 
     def verify(self, evidence: Evidence) -> Verdict:
         """Count the cells that break the rule. O(distinct cells)."""
-        shown, published = evidence.shown(self.column_name), evidence.published
+        shown, published = evidence.count_texts(self.column_name), evidence.published
         if shown is None:
             return self.verdict(published, 0, True, "not published")
         texts, rows = shown
         if self.what == "identifier":
             many = int(rows.sum())
-            return self.verdict(published, many, False, f"it is published: {counted(many, 'cell')}")
-        missing = self._missing()
+            return self.verdict(published, many, False, f"it is published: {format_count(many, 'cell')}")
+        missing = self._find_gap()
         breaks = [self._breaks(text) for text in texts.to_list()]
         count = sum(int(many) for many, why in zip(rows, breaks, strict=True) if why)
         if not count:
             return self.verdict(published, 0, True)
         if missing and all(why in ("", missing) for why in breaks):
-            return self.unknown(published, missing)
+            return self.verdict_unknown(published, missing)
         reasons = dict.fromkeys(why for why in breaks if why and why != missing)
-        return self.verdict(published, count, False, f"{counted(count, 'cell')}: {', '.join(reasons)}")
+        return self.verdict(published, count, False, f"{format_count(count, 'cell')}: {', '.join(reasons)}")
 
-    def _missing(self) -> str:
-        """Return what the policy has to say before anybody can know, or an empty text."""
+    def _find_gap(self) -> str:
+        """Return which setting the policy must add before the rule can be checked; empty if none."""
         if self.what == "zip" and getattr(self.kind, "small", None) is None:
             return f"which areas of {DIGITS} digits have 20,000 people or fewer; list them in small of its hierarchy"
         if self.what == "birth" and getattr(self.kind, "bottom", None) is None:
@@ -149,7 +149,7 @@ class SafeHarbor(Model):
         if len(kept) < DIGITS or set(kept) == {"0"}:
             return ""
         small = getattr(self.kind, "small", None)
-        return self._missing() if small is None else "a small area" if kept in small else ""
+        return self._find_gap() if small is None else "a small area" if kept in small else ""
 
     def _of_date(self, text: str) -> str:
         return "" if _YEARS.fullmatch(text.strip()) else "more than a year"
@@ -158,8 +158,8 @@ class SafeHarbor(Model):
         if self._of_date(text):
             return self._of_date(text)
         meaning = interval_label(text) if text.startswith(("[", ">")) else calendar_label(text)
-        if self._missing() or meaning is None:
-            return self._missing() or "cannot be read"
+        if self._find_gap() or meaning is None:
+            return self._find_gap() or "cannot be read"
         old = divides(_by_year(meaning), None, getattr(self.kind, "bottom", None))
         return "" if old is False else f"a year of birth of people over {OLDEST}"
 

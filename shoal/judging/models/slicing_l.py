@@ -76,7 +76,7 @@ class SlicingDiversity(Model):
         published, original = evidence.published, evidence.table
         if published.rows == 0:
             return self.verdict(published, None, True, "nothing is published")
-        exact = published.readable and np.array_equal(*published.covered)
+        exact = published.readable and np.array_equal(*published.cell_ranges)
         if original is None or not published.in_buckets or not exact:
             judged = self.by_classes.verify(evidence)
             why = "judged bucket by bucket, which is stricter" if published.in_buckets else ""
@@ -114,7 +114,7 @@ def beliefs(
 
     from shoal.kernels.grouping import distinct
 
-    shown = published.covered[0][published.class_of]
+    shown = published.cell_ranges[0][published.class_of]
     person_of, first = distinct(original.quasi.wide)
     people = original.quasi.wide[first]
     together = published.layout.shuffling.groups(shown.shape[1])
@@ -126,7 +126,7 @@ def beliefs(
     values = []
     beside = pl.repeat(0, len(rows), dtype=pl.Int32, eager=True)
     for at, group in enumerate(together):
-        number_of, theirs = _numbered(shown, people, list(group))
+        number_of, theirs = _number_combinations(shown, people, list(group))
         counted = (
             rows.with_columns(v=pl.Series(number_of)).group_by("v", "b").agg(pl.len() / pl.first("size"))
         )
@@ -179,7 +179,7 @@ def beliefs_of_ranges(
     weight = np.zeros(len(first))
     who, what, mass = [], [], []
     for rows in buckets.rows_of:
-        fit = buckets.fitting(rows)
+        fit = buckets.match_tuples(rows)
         labels, often = np.unique(shown[rows], return_counts=True)
         weight[fit.left] += fit.product
         who.append(np.repeat(fit.left, len(labels)))
@@ -197,7 +197,9 @@ def beliefs_of_ranges(
     return top[person_of], own / safe[person_of]
 
 
-def _numbered(shown: IntMatrix, people: IntMatrix, columns: list[int]) -> tuple[IntVector, IntVector]:
+def _number_combinations(
+    shown: IntMatrix, people: IntMatrix, columns: list[int]
+) -> tuple[IntVector, IntVector]:
     """Number the combinations of values in some columns, of both rows and people."""
     from shoal.kernels.grouping import distinct
 

@@ -84,7 +84,7 @@ class EqualCloseness(Closeness):
     rules: ClassVar[Mapping[str, Mapping[str, Any]]] = {"equal": {}}
     kind: ClassVar[str] = "equal"
 
-    def reached(self, groups: Groups) -> FloatVector:
+    def score_groups(self, groups: Groups) -> FloatVector:
         """Return the distance of each group to the whole table."""
         return self._by_levels(groups, 1)
 
@@ -107,7 +107,7 @@ class OrderedCloseness(Closeness):
     needs_order: ClassVar[bool] = True
     kind: ClassVar[str] = "ordered"
 
-    def reached(self, groups: Groups) -> FloatVector:
+    def score_groups(self, groups: Groups) -> FloatVector:
         """Return the distance of each group to the whole table."""
         from shoal.kernels.closeness import ordered_distances
 
@@ -128,15 +128,15 @@ class HierarchicalCloseness(Closeness):
     needs_hierarchy: ClassVar[bool] = True
     kind: ClassVar[str] = "hierarchical"
 
-    def reached(self, groups: Groups) -> FloatVector:
+    def score_groups(self, groups: Groups) -> FloatVector:
         """Return the distance of each group to the whole table."""
-        return self._by_levels(groups, self._splitting(groups))
+        return self._by_levels(groups, self._count_splitting_levels(groups))
 
     def keepable(self, groups: Groups) -> LongVector:
         """Bound the rows that satisfying subsets can hold together."""
-        return self._keepable_by_levels(groups, self._splitting(groups))
+        return self._keepable_by_levels(groups, self._count_splitting_levels(groups))
 
-    def _splitting(self, groups: Groups) -> int:
+    def _count_splitting_levels(self, groups: Groups) -> int:
         """Count the levels that split values; if even the last one does, the root lies above it."""
         levels = groups.attributes[self.column].hierarchy.levels
         return max(sum(len(level.starts) > 1 for level in levels), 1)

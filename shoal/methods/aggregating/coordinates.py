@@ -41,7 +41,7 @@ class Coordinates(Brief):
         """Number of rows."""
         return int(self.points.shape[1])
 
-    def projected(self) -> FloatVector:
+    def project_to_line(self) -> FloatVector:
         """Return the rows on the line along which they differ most: the first principal component."""
         centred = self.points - self.points.mean(axis=1, keepdims=True)
         directions = np.linalg.eigh(centred @ centred.T)[1]
@@ -54,7 +54,7 @@ def is_number(hierarchy: Hierarchy) -> bool:
     return hierarchy.by_width and hierarchy.positions is not None
 
 
-def known(hierarchy: Hierarchy) -> BoolVector:
+def find_numbers(hierarchy: Hierarchy) -> BoolVector:
     """Return which codes are on the number line: not null, NaN or infinite."""
     assert hierarchy.positions is not None
     there: BoolVector = (np.arange(hierarchy.size) < hierarchy.ordered) & np.isfinite(hierarchy.positions)
@@ -75,7 +75,7 @@ def coordinates(table: CodedTable) -> Coordinates:
         tree, counts, codes = attribute.hierarchy, table.value_counts[j], table.quasi.narrow[j]
         levels = [tree.low[level] for level in range(tree.height + 1)]
         if is_number(tree):
-            there = known(tree)
+            there = find_numbers(tree)
             assert tree.positions is not None
             where = np.where(there, tree.positions, 0.0)
             total = max(int(counts[there].sum()), 1)

@@ -13,15 +13,15 @@ from shoal.errors import LimitError, PolicyError, Problem, did_you_mean
 from shoal.judging.models.delta_presence import presence_models
 from shoal.judging.models.hybrid_k import false_shares, size_test_levels
 from shoal.judging.models.requirements import Requirements
-from shoal.methods.aggregating.coordinates import Coordinates, coordinates, is_number, known
-from shoal.methods.clustering.cluster_classes import blocked, checked, numbered
+from shoal.methods.aggregating.coordinates import Coordinates, coordinates, find_numbers, is_number
+from shoal.methods.clustering.cluster_classes import join_failing_clusters, number_clusters, select_rows
 from shoal.methods.clustering.clusters import collapse
 from shoal.methods.method import CLASSES_OF_PARTS, FalseCells, Parts
-from shoal.methods.relocating.relocation import Falsifying, changed_cells, group_rules
+from shoal.methods.relocating.relocation import Falsifying, count_false_cells, group_rules
 from shoal.release import Release
 from shoal.support.arrays import FloatVector, IntMatrix, IntVector, LongVector
 from shoal.support.run import Run
-from shoal.support.wording import setting
+from shoal.support.wording import format_setting
 
 GROUPINGS = ("auto", "mdav", "projection")
 SHOWN = ("mean", "median")
@@ -75,12 +75,12 @@ class Microaggregation(Falsifying):
         if problems:
             raise PolicyError(problems)
 
-    def unsuited(self, requirements: Requirements, sensitive: Sequence[str]) -> list[Problem]:
+    def problems_with(self, requirements: Requirements, sensitive: Sequence[str]) -> list[Problem]:
         """Return what does not go together with cells that are mostly false."""
-        found = super().unsuited(requirements, sensitive)
+        found = super().problems_with(requirements, sensitive)
         models = requirements.models
         if not false_shares(models):
-            permit = setting("privacy.relocation.budget", 1.0)
+            permit = format_setting("privacy.relocation.budget", 1.0)
             message = f"{self.name} {self.false_cells.how}, and the policy allows no false cells"
             found.append(Problem("privacy.relocation.budget", message, f"to allow any share: {permit}"))
         if size_test_levels(models):
@@ -117,7 +117,7 @@ class Microaggregation(Falsifying):
         """
         rules = group_rules(requirements)
         k = rules.k
-        kept, dropped = blocked(table, rules)
+        kept, dropped = select_rows(table, rules)
         placed = coordinates(table)
         group_of = np.full(table.rows, -1, np.int32)
         groups, blocks = 0, table.block_of[kept]
@@ -128,10 +128,10 @@ class Microaggregation(Falsifying):
             group_of[rows] = own + groups
             groups += int(own.max()) + 1
         if not rules.plain_k(table):
-            group_of = checked(table, collapse(table, rules.measure), group_of, rules)
-        region_of, count = numbered(group_of)
+            group_of = join_failing_clusters(table, collapse(table, rules.measure), group_of, rules)
+        region_of, count = number_clusters(group_of)
         shown = aggregates(table, region_of, count, self.aggregate)
-        changed = changed_cells(table.quasi.wide, region_of, shown, shown)[0]
+        changed = count_false_cells(table.quasi.wide, region_of, shown, shown)[0]
         false, cells = int(changed.sum()), table.rows * len(table.attributes)
         self._check_budget(table, requirements, false)
         facts: dict[str, Any] = {
@@ -161,7 +161,7 @@ class Microaggregation(Falsifying):
         if self.grouping == "mdav" or not numbers or (self.grouping == "auto" and len(placed.points) > 1):
             found: IntVector = mdav(placed.points, placed.labels, placed.weights, placed.starts, k)
             return found
-        line = placed.projected()
+        line = placed.project_to_line()
         order = np.argsort(line, kind="stable")
         starts = best_cuts(line[order], k)
         out = np.empty(len(line), np.int32)
@@ -177,7 +177,7 @@ class Microaggregation(Falsifying):
             raise LimitError(
                 f"{false:,} cells would be false, {100 * share:.4g} % of all, and the policy allows "
                 f"{100 * budget:.4g} %",
-                f"Allow more: {setting('privacy.relocation.budget', enough)}; or take another method",
+                f"Allow more: {format_setting('privacy.relocation.budget', enough)}; or take another method",
             )
 
 
@@ -195,7 +195,7 @@ def aggregates(table: CodedTable, region_of: IntVector, groups: int, show: str) 
         tree, codes = attribute.hierarchy, table.quasi.narrow[j][rows].astype(np.int64)
         pairs, counts = np.unique(group * tree.size + codes, return_counts=True)
         of, code = pairs // tree.size, pairs % tree.size
-        there = known(tree) if is_number(tree) else tree.leaves.is_not_null().to_numpy()
+        there = find_numbers(tree) if is_number(tree) else tree.leaves.is_not_null().to_numpy()
         inside = there[codes]
         sizes = np.bincount(group, minlength=groups)
         numbers = np.bincount(group[inside], minlength=groups)

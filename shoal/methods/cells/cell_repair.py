@@ -15,12 +15,12 @@ import numpy as np
 
 from shoal.errors import LimitError
 from shoal.judging.linking.consistency import Consistency
-from shoal.judging.linking.posterior import ROUNDING, counted_shares
+from shoal.judging.linking.posterior import ROUNDING, count_shares
 from shoal.methods.cells.cells import Cells
 from shoal.methods.clustering.agglomeration import cluster
-from shoal.methods.clustering.cluster_classes import boxes, numbered
+from shoal.methods.clustering.cluster_classes import boxes, number_clusters
 from shoal.methods.clustering.clusters import Items
-from shoal.methods.clustering.improvement import improved
+from shoal.methods.clustering.improvement import improve_clusters
 from shoal.support.arrays import FloatVector, IntMatrix, IntVector, LongVector
 from shoal.support.brief import Brief
 from shoal.support.run import Run
@@ -91,17 +91,17 @@ class _Repair:
         for at, (begin, end) in enumerate(zip(starts, np.append(starts[1:], len(links)), strict=True)):
             own = links[begin:end]
             inside = slots[slot_starts[at] : slot_starts[at + 1]]
-            share, doubtful = self._judged(graph, class_of[own], graph.links[own])
+            share, doubtful = self._judge_component(graph, class_of[own], graph.links[own])
             if share is not None and not len(doubtful):
                 largest = max(largest, share)
                 continue
-            plan = self._mended(region_of, inside, share, doubtful, taken)
+            plan = self._repair_component(region_of, inside, share, doubtful, taken)
             if plan is not None:
                 taken[plan.slots] = True
                 found.append(plan)
         return found, largest
 
-    def _judged(
+    def _judge_component(
         self, graph: Consistency, classes: LongVector, people: IntVector
     ) -> tuple[float | None, LongVector]:
         """Return the largest share of a component, None if it cannot be counted; and its classes without a proof."""
@@ -109,16 +109,16 @@ class _Repair:
         unproven = alike < self.least
         if not unproven.any():
             return float(1.0 / alike.min()), classes[:0]
-        shares = counted_shares(graph, classes, people)
+        shares = count_shares(graph, classes, people)
         if shares is None:
             return None, np.unique(classes[unproven])
         above = shares > self.confidence + ROUNDING
         return float(shares.max()), np.unique(classes[above])
 
-    def _mended(
+    def _repair_component(
         self, region_of: IntVector, inside: LongVector, share: float | None, doubtful: LongVector, taken: Any
     ) -> _Plan | None:
-        """Return the cheaper of two plans for a component; None if others of this round took its rows."""
+        """Return the cheaper of two repair plans for a component; None if another plan of this round uses its rows."""
         if taken[inside].any():
             return None
         if share is None:
@@ -126,7 +126,7 @@ class _Repair:
         classes = self._as_classes(region_of, inside, taken)
         if share is None or len(inside) < self.least or classes is None or len(classes.slots) > len(inside):
             return classes
-        grown = self._grown(inside, classes.loss)
+        grown = self._widen_rows(inside, classes.loss)
         return classes if grown is None else grown
 
     def _as_classes(self, region_of: IntVector, inside: LongVector, taken: Any) -> _Plan | None:
@@ -138,10 +138,10 @@ class _Repair:
                 return None
         part = self.items.of(slots)
         together = cluster(part, self.least, DISTANCE, True, np.arange(len(slots), dtype=np.int32), self.run)
-        together = improved(part, together, self.least, 0.0, self.run)
-        number, count = numbered(together)
+        together = improve_clusters(part, together, self.least, 0.0, self.run)
+        number, count = number_clusters(together)
         box = boxes(part, number, count)
-        low, high = self._lifted(box[:, ::2], box[:, 1::2])
+        low, high = self._lift(box[:, ::2], box[:, 1::2])
         return _Plan(slots, low[number], high[number], float(self._losses(low, high)[number].sum()), count)
 
     def _with_nearest(self, region_of: IntVector, slots: LongVector) -> LongVector:
@@ -158,9 +158,9 @@ class _Repair:
             )
         return np.concatenate([slots, np.flatnonzero(region_of == region_of[others[lost.argmin()]])])
 
-    def _grown(self, slots: LongVector, most: float) -> _Plan | None:
-        """Widen rows one at a time, always the cheapest that gives another choice to the likeliest pair; None if that
-        loses as much as `most`, or the rows cannot be counted any more.
+    def _widen_rows(self, slots: LongVector, most: float) -> _Plan | None:
+        """Widen rows one at a time: always the cheapest row that adds an alternative to the most likely match. None if
+        the loss reaches `most`, or if the assignments cannot be counted any more.
         """
         cells = self.cells
         low, high = cells.low[slots].copy(), cells.high[slots].copy()
@@ -182,7 +182,7 @@ class _Repair:
             who = np.concatenate([np.full(len(rows), person), people])
             if not len(at):
                 return None
-            new = self._lifted(np.minimum(low[at], codes[who]), np.maximum(high[at], codes[who]))
+            new = self._lift(np.minimum(low[at], codes[who]), np.maximum(high[at], codes[who]))
             best = int((self._losses(*new) - lost[at]).argmin())
             low[at[best]], high[at[best]] = new[0][best], new[1][best]
 
@@ -196,7 +196,7 @@ class _Repair:
         found = shares_of(inside[np.ix_(first_person, first_row)], np.bincount(kind), np.bincount(sort))
         return None if found is None else found[np.ix_(kind, sort)]
 
-    def _lifted(self, low: Any, high: Any) -> tuple[IntMatrix, IntMatrix]:
+    def _lift(self, low: Any, high: Any) -> tuple[IntMatrix, IntMatrix]:
         ends = [
             tree.lift(low[:, j].astype(np.int32), high[:, j].astype(np.int32))
             for j, tree in enumerate(self.trees)

@@ -22,7 +22,7 @@ from shoal.release import Release
 from shoal.support.arrays import BoolVector, IntMatrix, IntVector, LongVector
 from shoal.support.brief import Brief
 from shoal.support.run import Run
-from shoal.support.wording import either, setting
+from shoal.support.wording import either, format_setting
 
 if TYPE_CHECKING:
     from shoal.kernels.losses import Losses
@@ -48,7 +48,7 @@ class OwnCells(Method):
         sums=("suppressed", "grown"),
     )
 
-    def unsuited(self, requirements: Requirements, sensitive: Sequence[str]) -> list[Problem]:
+    def problems_with(self, requirements: Requirements, sensitive: Sequence[str]) -> list[Problem]:
         """Return the requirements that are about classes, or about another notion."""
         from shoal.methods import METHODS
 
@@ -66,7 +66,7 @@ class OwnCells(Method):
                 continue  # there are no false cells
             elif model.key is K:
                 message = f"{self.name} generalizes each row separately, so its releases are not k-anonymous"
-                hint = f"ask for {setting('privacy.notion', self.shows.notions[-1].name)}, or take {classes}"
+                hint = f"ask for {format_setting('privacy.notion', self.shows.notions[-1].name)}, or take {classes}"
             else:
                 message = f"{model.name} is about equivalence classes, and {self.name} makes none"
                 hint = f"take {classes}"
@@ -138,7 +138,7 @@ class Cells(Brief):
         if improve:
             # No person needs any of these cells yet.
             enough = np.full(len(low), 2 * len(self.low) + self.k, np.int64)
-            self._refined(np.arange(len(low) + 1), low, high, enough, run)
+            self._refine(np.arange(len(low) + 1), low, high, enough, run)
         self.low, self.high = np.repeat(low, people.weight, axis=0), np.repeat(high, people.weight, axis=0)
         self.changed[:] = 0
 
@@ -165,9 +165,9 @@ class Cells(Brief):
         """
         self.changed[:] = self.people.weight
         covered = self.graph().candidates
-        self._refined(self.slots, self.low, self.high, covered, run, hand=True)
+        self._refine(self.slots, self.low, self.high, covered, run, hand=True)
 
-    def _refined(
+    def _refine(
         self,
         slots: LongVector,
         low: IntMatrix,

@@ -11,11 +11,11 @@ from shoal.judging.models import k_type
 from shoal.judging.models.requirements import Requirements
 from shoal.methods.cells.cells import OwnCells
 from shoal.methods.cells.k_k import KK, STARTS, begun, makers
-from shoal.methods.cells.k_one import PAPER, widened
+from shoal.methods.cells.k_one import PAPER, widen_cells
 from shoal.methods.method import Parts, Shows
 from shoal.release import Release
 from shoal.support.run import Run
-from shoal.support.wording import setting
+from shoal.support.wording import format_setting
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +52,7 @@ class GlobalOneK(OwnCells):
         if self.confidence and not self.repair:
             message = "only the repair looks at how likely pairs are"
             raise PolicyError(
-                [Problem("method.confidence", message, f"add {setting('method.repair', True)}")]
+                [Problem("method.confidence", message, f"add {format_setting('method.repair', True)}")]
             )
 
         check_known("method.start", self.start, [KK.name, *STARTS, *makers()])
@@ -69,7 +69,7 @@ class GlobalOneK(OwnCells):
         cells = self.start_cells(table, requirements)
         own = self.start == KK.name or self.start in STARTS
         if own:
-            widened(cells, STARTS[0] if self.start == KK.name else self.start, run, self.improve)
+            widen_cells(cells, STARTS[0] if self.start == KK.name else self.start, run, self.improve)
         else:
             begun(cells, table, self.name, self.start, requirements, run)
         covered = cells.cover(run)

@@ -12,7 +12,7 @@ from shoal.errors import PolicyError, Problem, check_known
 from shoal.judging.models import k_type
 from shoal.judging.models.requirements import Requirements
 from shoal.methods.cells.cells import Cells, OwnCells
-from shoal.methods.cells.k_one import PAPER, Expansion, Nearest, widened
+from shoal.methods.cells.k_one import PAPER, Expansion, Nearest, widen_cells
 from shoal.methods.method import Shows
 from shoal.release import Release
 from shoal.support.run import Run
@@ -71,7 +71,7 @@ class KK(OwnCells):
         """Worst case O(k x rows squared), usually far less."""
         cells = self.start_cells(table, requirements)
         if self.start in STARTS:
-            widened(cells, self.start, run, self.improve)
+            widen_cells(cells, self.start, run, self.improve)
         else:
             begun(cells, table, self.name, self.start, requirements, run)
         grown = cells.cover(run)

@@ -16,7 +16,7 @@ from shoal.support.run import Run
 PAPER = "Gionis, Mazza, Tassa: k-Anonymization Revisited, ICDE 2008"
 
 
-def widened(cells: Cells, start: str, run: Run, improve: bool = False) -> None:
+def widen_cells(cells: Cells, start: str, run: Run, improve: bool = False) -> None:
     """Let every cell cover k people, by ``nearest`` or ``expansion``; improve them if asked to."""
     from shoal.kernels.expansion import expand, join_nearest
 
@@ -35,7 +35,7 @@ class WidenedCells(OwnCells):
         most rows out, and a closure is computed once for all rows that reach it.
         """
         cells = self.start_cells(table, requirements)
-        widened(cells, self.name, run)
+        widen_cells(cells, self.name, run)
         return cells.release({})
 
 

@@ -20,13 +20,13 @@ from shoal.judging.models.l_diversity import ProbabilisticDiversity
 from shoal.judging.models.model import Spreading
 from shoal.judging.models.probabilistic_k import CandidateDiversity, ProbabilisticK
 from shoal.judging.models.requirements import Requirements
-from shoal.methods.blocks import fitting
+from shoal.methods.blocks import whole_blocks_suffice
 from shoal.methods.loss_tables import cell_measure
 from shoal.methods.method import Abilities, Draws, Method, Parts, Shows
 from shoal.methods.partitioning.diverse import (
     all_different,
     even,
-    merged_until_satisfied,
+    merge_until_satisfied,
     spread_asked,
     spread_out,
 )
@@ -42,7 +42,7 @@ from shoal.methods.partitioning.windows import check_shown, group_losses, window
 from shoal.release import Release
 from shoal.support.arrays import BoolVector, IntMatrix, IntVector, LongVector
 from shoal.support.run import Run
-from shoal.support.wording import setting
+from shoal.support.wording import format_setting
 
 FOREIGN = ("mondrian", "agglomerative")
 """Methods whose classes can become the groups."""
@@ -110,12 +110,12 @@ class Ring(Method):
         check_shown(self.show)
 
     @property
-    def steered_by(self) -> tuple[str, ...]:
+    def kinds_that_steer(self) -> tuple[str, ...]:
         """Sorting optimizes nothing: a measure steers the other partitions, and the orders that compare losses."""
         sorts = self.partition in ("lexicographic", "none") and self.order not in ("nearest", "best")
         return () if sorts else self.can.optimize
 
-    def unsuited(self, requirements: Requirements, sensitive: Sequence[str]) -> list[Problem]:
+    def problems_with(self, requirements: Requirements, sensitive: Sequence[str]) -> list[Problem]:
         """Return the requirements that are about classes: the cells of a ring form none."""
         problems = []
         for model in requirements.models:
@@ -123,10 +123,10 @@ class Ring(Method):
                 continue  # there are no false cells
             if model.key is K:
                 message = "ring generalizes each row separately, so its releases have no equivalence classes of k rows"
-                hint = f"ask for {setting('privacy.notion', 'probabilistic-k')}, or take lexicographic"
+                hint = f"ask for {format_setting('privacy.notion', 'probabilistic-k')}, or take lexicographic"
             elif CandidateDiversity.instead_of(model, (ProbabilisticK(k=2),), {}) is not None:
                 message = f"{model.name} is about equivalence classes, and ring makes none"
-                asked = f"k and {setting('privacy.notion', 'probabilistic-k')}"
+                asked = f"k and {format_setting('privacy.notion', 'probabilistic-k')}"
                 hint = f"with {asked} it is about candidates; or take lexicographic"
             else:
                 message = f"{model.name} is about equivalence classes, and ring makes none"
@@ -137,12 +137,12 @@ class Ring(Method):
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
         """Partition, order, generalize, draw. O(rows x (columns + k)) plus the partition."""
         self.check_suited(requirements, [attribute.name for attribute in table.sensitive])
-        k, spread = asked_of(requirements)
+        k, spread = read_requirements(requirements)
         partition, widths = self.rings(table, k, spread, requirements, run)
         run.progress("generalize", 0.3)
         shown = windows(table, partition, widths, self.show)
         run.progress("assign", 0.5)
-        owner = assigned(partition, widths, shown.varied, run)
+        owner = draw_owners(partition, widths, shown.varied, run)
         region_of = np.full(table.rows, -1, np.int32)
         region_of[partition.order[owner]] = shown.region
         facts = {
@@ -161,21 +161,21 @@ class Ring(Method):
         """
         run.progress("partition", 0.0)
         if spread is None and not requirements.beyond_k:
-            partition = self._partitioned(table, k, requirements, run)
+            partition = self._make_partition(table, k, requirements, run)
             widths = np.full(len(partition.sizes), k, np.int64)
-            return self._ordered(table, partition, widths, requirements.measure), widths
+            return self._order_rows(table, partition, widths, requirements.measure), widths
         whole = None if spread is None else self._spread_partition(table, k, spread, requirements, run)
         if whole is None or spread is None:
-            partition = self._merged(table, k, requirements, run)
+            partition = self._merge_groups(table, k, requirements, run)
             return partition, partition.sizes
         good = even(table, whole, spread)
         if good.all():
             return self._spread(table, whole, k, spread, requirements.measure)
-        partition = self._merged(table, k, requirements, run).chosen(~good)
+        partition = self._merge_groups(table, k, requirements, run).chosen(~good)
         if not good.any():
             return partition, partition.sizes
         first, widths = self._spread(table, whole.chosen(good), k, spread, requirements.measure)
-        return first.joined(partition), np.concatenate([widths, partition.sizes])
+        return first.join(partition), np.concatenate([widths, partition.sizes])
 
     @property
     def rebuilt_by(self) -> Mapping[str, Any]:
@@ -184,7 +184,7 @@ class Ring(Method):
 
     def draws(self, table: CodedTable, requirements: Requirements, run: Run) -> Draws:
         """Every way to assign the cells of each ring."""
-        k, spread = asked_of(requirements)
+        k, spread = read_requirements(requirements)
         partition, widths = self.rings(table, k, spread, requirements, run)
         made = windows(table, partition, widths, self.show)
         ends = zip(partition.starts[:-1], partition.starts[1:], strict=True)
@@ -216,17 +216,17 @@ class Ring(Method):
             if together.sum() <= apart.sum():
                 return partition, partition.sizes
         widths = np.full(len(different.sizes), max(k, spread.l), np.int64)
-        return self._ordered(table, different, widths, measure), widths
+        return self._order_rows(table, different, widths, measure), widths
 
-    def _merged(self, table: CodedTable, k: int, requirements: Requirements, run: Run) -> Partition:
+    def _merge_groups(self, table: CodedTable, k: int, requirements: Requirements, run: Run) -> Partition:
         """Return groups that satisfy the models with one cell each, where sensitive values cannot be spread."""
         if self.partition in FOREIGN:
             by_classes = replace(requirements, models=requirements.group_models)
             return _partition_of(self.partition, table, by_classes, run)
         own = replace(self, partition="lexicographic") if self.partition == "none" else self
-        return merged_until_satisfied(table, own._partitioned(table, k, requirements, run), requirements)
+        return merge_until_satisfied(table, own._make_partition(table, k, requirements, run), requirements)
 
-    def _partitioned(self, table: CodedTable, k: int, requirements: Requirements, run: Run) -> Partition:
+    def _make_partition(self, table: CodedTable, k: int, requirements: Requirements, run: Run) -> Partition:
         if self.partition == "lexicographic":
             return lexicographic_partition(table, k, requirements)
         if self.partition == "hilbert":
@@ -246,18 +246,18 @@ class Ring(Method):
             for least in (max(k, spread.l), spread.l):
                 models = (KAnonymity(k=max(k, 2)), ProbabilisticDiversity(l=least, **own))
                 asked = replace(requirements, models=models)
-                if fitting(table, asked):
+                if whole_blocks_suffice(table, asked):
                     return _partition_of(self.partition, table, asked, run)
             return None
         order = hilbert_order(table) if self.partition == "hilbert" else lexicographic_order(table)
         return blocks_first(table, order, k, requirements)
 
-    def _ordered(
+    def _order_rows(
         self, table: CodedTable, partition: Partition, widths: LongVector, measure: str
     ) -> Partition:
         """Put the rows of each group in the order that the ring has."""
         if self.order == "best":
-            choices = [_reordered(table, partition, order, measure) for order in ORDERS[:-1]]
+            choices = [_reorder_partition(table, partition, order, measure) for order in ORDERS[:-1]]
             lost = partial(group_losses, table, widths=widths, measure=measure, show=self.show)
             losses = np.stack([lost(choice) for choice in choices])
             chosen = np.repeat(losses.argmin(axis=0), partition.sizes)
@@ -265,10 +265,10 @@ class Ring(Method):
             return replace(partition, order=orders[chosen, np.arange(len(partition.order))])
         if self.order == "lexicographic" and self.partition != "hilbert":
             return partition  # rows are in this order already
-        return _reordered(table, partition, self.order, measure)
+        return _reorder_partition(table, partition, self.order, measure)
 
 
-def _reordered(table: CodedTable, partition: Partition, order: str, measure: str) -> Partition:
+def _reorder_partition(table: CodedTable, partition: Partition, order: str, measure: str) -> Partition:
     from shoal.kernels.ring import sort_by
 
     base = hilbert_order(table) if order == "hilbert" else lexicographic_order(table)
@@ -330,7 +330,7 @@ def stream(run: Run) -> IntVector:
     return np.concatenate([np.array(CONSTANTS, np.uint32), key])
 
 
-def assigned(partition: Partition, widths: LongVector, varied: BoolVector, run: Run) -> IntVector:
+def draw_owners(partition: Partition, widths: LongVector, varied: BoolVector, run: Run) -> IntVector:
     """Draw who gets the cell of each position, as a position; both point into ``partition.order``.
 
     If all cells of a group are equal, there is nothing to draw. O(rows x k) for the others. In a ring with too many
@@ -350,11 +350,11 @@ def assigned(partition: Partition, widths: LongVector, varied: BoolVector, run: 
     return owner
 
 
-def drawn(size: int, width: int, times: int, run: Run) -> IntMatrix:
+def draw_ring_owners(size: int, width: int, times: int, run: Run) -> IntMatrix:
     """Draw the assignment of a ring many times: ``[time, position]`` who gets the cell of each position."""
     starts = np.arange(times + 1, dtype=np.int64) * size
     rings = Partition(np.arange(times * size, dtype=np.int32), starts, starts[[0, -1]])
-    owner = assigned(rings, np.full(times, width), np.ones(times, np.bool_), run)
+    owner = draw_owners(rings, np.full(times, width), np.ones(times, np.bool_), run)
     return owner.reshape(times, size) - starts[:-1, None].astype(np.int32)
 
 
@@ -366,13 +366,13 @@ def assignments(size: int, width: int) -> Iterator[tuple[tuple[int, ...], float]
         yield tuple(range(size)), 0.5
         yield tuple((at + 1) % size for at in range(size)), 0.5
     else:
-        yield from _drawn_often(size, width).items()
+        yield from _draw_shares(size, width).items()
 
 
 @cache
-def _drawn_often(size: int, width: int) -> dict[tuple[int, ...], float]:
-    """How often each assignment of a ring is drawn."""
-    owners = drawn(size, width, DRAWS, Run.start(1))
+def _draw_shares(size: int, width: int) -> dict[tuple[int, ...], float]:
+    """Return the relative frequency of each assignment of a ring, estimated from draws."""
+    owners = draw_ring_owners(size, width, DRAWS, Run.start(1))
     return {owner: many / DRAWS for owner, many in Counter(map(tuple, owners.tolist())).items()}
 
 
@@ -385,7 +385,7 @@ def _batches(work: LongVector) -> Iterator[tuple[int, int]]:
         first = last
 
 
-def asked_of(requirements: Requirements) -> tuple[int, Spreading | None]:
+def read_requirements(requirements: Requirements) -> tuple[int, Spreading | None]:
     """Return k, and the sensitive column to spread if there is one."""
     # Every cell covers k rows, and every person has k cells: all notions of k follow.
     return requirements.k, spread_asked(requirements)

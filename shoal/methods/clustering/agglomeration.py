@@ -21,7 +21,7 @@ def cluster(items: Items, k: int, distance: str, modified: bool, kept: IntVector
     from shoal.kernels.agglomerative import FINISHED, agglomerate, assign_to_clusters
 
     losses = items.losses
-    codes, _, row_item, tree = items.planted()
+    codes, _, row_item, tree = items.plant_tree()
     state = _start(codes, row_item, tree, k, modified, kept)
     while state.counters[0] > 0:
         run.progress("cluster", float(state.size[state.slot_of == FINISHED].sum()) / max(len(kept), 1))

@@ -13,11 +13,16 @@ from shoal.coding import CodedTable
 from shoal.errors import PolicyError, Problem, did_you_mean
 from shoal.judging.models.requirements import Requirements
 from shoal.methods.clustering.agglomeration import DISTANCES, cluster
-from shoal.methods.clustering.cluster_classes import blocked, checked, numbered, total_loss
+from shoal.methods.clustering.cluster_classes import (
+    join_failing_clusters,
+    number_clusters,
+    select_rows,
+    total_loss,
+)
 from shoal.methods.clustering.clusters import collapse
-from shoal.methods.clustering.improvement import improved
+from shoal.methods.clustering.improvement import improve_clusters
 from shoal.methods.method import CLASSES_OF_PARTS, Abilities, Method, Parts, Shows
-from shoal.methods.partitioning.windows import check_shown, listed
+from shoal.methods.partitioning.windows import check_shown, list_values
 from shoal.release import Release, closures
 from shoal.support.arrays import IntVector
 from shoal.support.run import Run
@@ -99,7 +104,7 @@ class Agglomerative(Method):
         Expected O(n log n) searches of a few dozen clusters each; the worst case of the first phase is O(n^2).
         """
         k = max(requirements.k, 1)
-        kept, dropped = blocked(table, requirements)
+        kept, dropped = select_rows(table, requirements)
         items = collapse(table, requirements.measure)
         facts: dict[str, Any] = {"suppressed": dropped}
         share = (
@@ -110,11 +115,11 @@ class Agglomerative(Method):
         for name in self.distances or (self.distance,):
             start = time.perf_counter()
             found = cluster(items, k, name, self.modified, kept, run)
-            classes = checked(table, items, found, requirements)
+            classes = join_failing_clusters(table, items, found, requirements)
             loss = first = total_loss(items, classes)
             if self.improve and k > 1:
-                found = improved(items, found, k, self.seconds * share, run)
-                better = checked(table, items, found, requirements)
+                found = improve_clusters(items, found, k, self.seconds * share, run)
+                better = join_failing_clusters(table, items, found, requirements)
                 # Clusters that lose less may fail the other models more often, and then lose more.
                 if total_loss(items, better) <= loss:
                     classes, loss = better, total_loss(items, better)
@@ -125,7 +130,7 @@ class Agglomerative(Method):
         assert best is not None
         if self.improve:
             facts["before improvement"] = round(before / max(table.rows - dropped, 1), 6)
-        regions, count = numbered(best)
+        regions, count = number_clusters(best)
         low, high = closures(table, regions, count)
         facts["clusters"] = count
         if self.bound:
@@ -133,4 +138,4 @@ class Agglomerative(Method):
 
             facts["lower bound"] = lower_bound(table, k, requirements.measure)
         release = Release(regions, low, high, facts=facts)
-        return listed(table, release) if self.show == "sets" else release
+        return list_values(table, release) if self.show == "sets" else release

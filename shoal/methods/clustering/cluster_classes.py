@@ -9,7 +9,7 @@ from shoal.coding import CodedTable
 from shoal.coding.groups import Groups
 from shoal.errors import LimitError
 from shoal.judging.models.requirements import Requirements
-from shoal.methods.blocks import satisfying
+from shoal.methods.blocks import find_satisfying_blocks
 from shoal.methods.clustering.clusters import Items
 from shoal.support.arrays import BoolVector, IntVector, LongVector
 
@@ -17,16 +17,16 @@ PARTNERS = 8
 """How many neighbours a failing cluster tries before it joins the nearest one anyway."""
 
 
-def blocked(table: CodedTable, requirements: Requirements) -> tuple[IntVector, int]:
-    """Return the rows that clusters may take, and how many others are suppressed: rows of blocks that do not satisfy
-    the requirements even as one class. O(rows).
+def select_rows(table: CodedTable, requirements: Requirements) -> tuple[IntVector, int]:
+    """Return the rows to cluster, and the number of suppressed rows: those of blocks that violate the requirements even
+    as one class. O(rows).
     """
-    good = satisfying(table, requirements)
+    good = find_satisfying_blocks(table, requirements)
     kept = np.flatnonzero(good[table.block_of]).astype(np.int32)
     return kept, table.rows - len(kept)
 
 
-def numbered(cluster_of: IntVector) -> tuple[IntVector, int]:
+def number_clusters(cluster_of: IntVector) -> tuple[IntVector, int]:
     """Number clusters 0, 1, .. by first appearance; return the numbers and their count. Rows with -1 keep it."""
     inside = cluster_of >= 0
     values, first, inverse = np.unique(cluster_of[inside], return_index=True, return_inverse=True)
@@ -52,12 +52,14 @@ def total_loss(items: Items, cluster_of: IntVector) -> float:
     """Return the sum over rows of the loss of their cluster, in the unit of the measure's mean."""
     from shoal.kernels.losses import box_losses
 
-    numbers, count = numbered(cluster_of)
+    numbers, count = number_clusters(cluster_of)
     sizes = np.bincount(numbers[numbers >= 0], minlength=count)
     return float(box_losses(boxes(items, numbers, count), items.losses) @ sizes)
 
 
-def checked(table: CodedTable, items: Items, cluster_of: IntVector, requirements: Requirements) -> IntVector:
+def join_failing_clusters(
+    table: CodedTable, items: Items, cluster_of: IntVector, requirements: Requirements
+) -> IntVector:
     """Join clusters that fail the requirements with neighbours, until all satisfy them.
 
     Neighbours are near if joining them adds little to the sum of losses. A cluster joins the first of its nearest
@@ -70,8 +72,8 @@ def checked(table: CodedTable, items: Items, cluster_of: IntVector, requirements
     from shoal.kernels.neighbours import nearest_clusters
 
     while True:
-        numbers, count = numbered(cluster_of)
-        failing = np.flatnonzero(~requirements.satisfied(_groups(table, numbers, count)))
+        numbers, count = number_clusters(cluster_of)
+        failing = np.flatnonzero(~requirements.holds_in(_groups(table, numbers, count)))
         if not len(failing):
             return numbers
         box = boxes(items, numbers, count)
@@ -98,7 +100,7 @@ def checked(table: CodedTable, items: Items, cluster_of: IntVector, requirements
 
 
 def _groups(table: CodedTable, numbers: IntVector, count: int) -> Groups:
-    return table.grouped(numbers, count)
+    return table.group_rows(numbers, count)
 
 
 def _unions_satisfied(
@@ -121,7 +123,7 @@ def _unions_satisfied(
         np.repeat(starts[pair] - (ends - lengths), lengths) + np.arange(int(ends[-1]) if len(ends) else 0)
     ]
     groups = np.repeat(np.repeat(np.arange(len(pair_at)), 2), lengths).astype(np.int32)
-    unions = table.grouped(groups, len(pair_at), rows)
+    unions = table.group_rows(groups, len(pair_at), rows)
     good: BoolVector = np.zeros(near.shape, np.bool_)
-    good[pair_at, choice] = requirements.satisfied(unions)
+    good[pair_at, choice] = requirements.holds_in(unions)
     return good

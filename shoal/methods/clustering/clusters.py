@@ -33,7 +33,7 @@ class Items(Brief):
     losses: Losses
     """What ranges of these codes lose."""
 
-    def planted(self) -> tuple[NDArray[Any], LongVector, LongVector, Any]:
+    def plant_tree(self) -> tuple[NDArray[Any], LongVector, LongVector, Any]:
         """Return the codes in the order of a tree of boxes, that order, row -> position in it, and the tree.
 
         O(items x columns x log items).

@@ -9,7 +9,12 @@ import numpy as np
 
 from shoal.coding import CodedTable
 from shoal.judging.models.requirements import Requirements
-from shoal.methods.clustering.cluster_classes import blocked, checked, numbered, total_loss
+from shoal.methods.clustering.cluster_classes import (
+    join_failing_clusters,
+    number_clusters,
+    select_rows,
+    total_loss,
+)
 from shoal.methods.clustering.clusters import Items, collapse
 from shoal.methods.method import CLASSES_OF_PARTS, Abilities, Method, Parts, Shows
 from shoal.release import Release, closures
@@ -44,13 +49,13 @@ class Forest(Method):
         Expected O(rows log rows x log k) row visits, O(rows^2 log k) at worst.
         """
         k = max(requirements.k, 1)
-        kept, dropped = blocked(table, requirements)
+        kept, dropped = select_rows(table, requirements)
         items = collapse(table, requirements.measure)
         run.progress("grow", 0.0)
         cluster_of = trees(items, k, kept)
         loss = total_loss(items, cluster_of) / max(len(kept), 1)
-        cluster_of = checked(table, items, cluster_of, requirements)
-        regions, count = numbered(cluster_of)
+        cluster_of = join_failing_clusters(table, items, cluster_of, requirements)
+        regions, count = number_clusters(cluster_of)
         low, high = closures(table, regions, count)
         return Release(
             regions, low, high, facts={"suppressed": dropped, "clusters": count, "loss": round(loss, 6)}
@@ -62,7 +67,7 @@ def trees(items: Items, k: int, kept: IntVector) -> IntVector:
     from shoal.kernels.forest import cut_trees, grow_forest
 
     losses = items.losses
-    codes, _, row_item, tree = items.planted()
+    codes, _, row_item, tree = items.plant_tree()
     by_item = kept[np.argsort(row_item[kept], kind="stable")].astype(np.int64)
     count = np.bincount(row_item[kept], minlength=len(codes)).astype(np.int64)
     parent = grow_forest(codes, count, tree, losses, k)

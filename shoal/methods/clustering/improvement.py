@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from shoal.methods.clustering.cluster_classes import boxes, numbered, total_loss
+from shoal.methods.clustering.cluster_classes import boxes, number_clusters, total_loss
 from shoal.methods.clustering.clusters import Items
-from shoal.methods.clustering.local_moves import moved
+from shoal.methods.clustering.local_moves import move_rows
 from shoal.support.arrays import IntVector, LongVector
 from shoal.support.brief import Brief
 from shoal.support.machine.threads import one_after_another
@@ -39,7 +39,7 @@ SEARCH = 0.85
 """The share of the time for the search; the rest is for moves that end it."""
 
 
-def improved(items: Items, cluster_of: IntVector, k: int, seconds: float, run: Run) -> IntVector:
+def improve_clusters(items: Items, cluster_of: IntVector, k: int, seconds: float, run: Run) -> IntVector:
     """Return clusters that lose less, or as much; each still has at least k rows.
 
     The search ends after `seconds`, or after its last round: then equal items give equal clusters, whatever the
@@ -49,13 +49,13 @@ def improved(items: Items, cluster_of: IntVector, k: int, seconds: float, run: R
     rounds = _rounds(len(cluster_of), seconds)
     sure = rounds * WORK * k * len(cluster_of) <= SURE * seconds
     limit = seconds if seconds > 0 and not sure else np.inf
-    found = searched(items, cluster_of, k, limit * SEARCH, run, start, rounds)
+    found = search_clusters(items, cluster_of, k, limit * SEARCH, run, start, rounds)
     if total_loss(items, found) >= total_loss(items, cluster_of):
         found = cluster_of
-    return moved(items, found, k, start + limit, run)
+    return move_rows(items, found, k, start + limit, run)
 
 
-def searched(
+def search_clusters(
     items: Items,
     cluster_of: IntVector,
     k: int,
@@ -72,7 +72,7 @@ def searched(
     from shoal.kernels.rebuilding import rebuild
 
     began = time.perf_counter() if start is None else start
-    numbers, count = numbered(cluster_of)
+    numbers, count = number_clusters(cluster_of)
     if count < 2:
         return numbers
     plan = _Plan.start(items, numbers, count, k)
@@ -119,14 +119,14 @@ class _Clock:
     def over(self) -> bool:
         return time.perf_counter() - self.start >= self.limit
 
-    def planned(self) -> float:
-        """Return for how many rounds there is time, as far as one can tell."""
+    def estimate_rounds(self) -> float:
+        """Estimate how many rounds the time limit allows."""
         elapsed = time.perf_counter() - self.start
         return min(self.limit * self.done / max(elapsed, 1e-6), self.rounds) if self.done else self.rounds
 
     def share(self, turn: int) -> float:
         """Return which share of the search is done before a round: the same on every machine that has the time."""
-        if self.planned() >= self.rounds:
+        if self.estimate_rounds() >= self.rounds:
             return turn / self.rounds
         return min((time.perf_counter() - self.start) / self.limit, 1.0)
 
@@ -134,7 +134,7 @@ class _Clock:
         """Return how warm the search is now, from 1 down to 0; below 0 if the time is up."""
         if self.over():
             return -1.0
-        return (1.0 - self.share(turn)) * min(1.0, self.planned() / min(ENOUGH, self.rounds))
+        return (1.0 - self.share(turn)) * min(1.0, self.estimate_rounds() / min(ENOUGH, self.rounds))
 
 
 @dataclass(repr=False)
@@ -167,7 +167,7 @@ class _Plan(Brief):
         from shoal.kernels.neighbours import nearest_items
         from shoal.kernels.rebuilding import Pool
 
-        codes, _, row_item, tree = items.planted()
+        codes, _, row_item, tree = items.plant_tree()
         many = min(max(NEIGHBOURS[0], 2 * k), NEIGHBOURS[1], max(len(codes) - 1, 1))
         near, _ = nearest_items(codes, tree, items.losses, many)
         item_rows = np.argsort(row_item, kind="stable")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from shoal.methods.clustering.cluster_classes import boxes, numbered
+from shoal.methods.clustering.cluster_classes import boxes, number_clusters
 from shoal.methods.clustering.clusters import Items
 from shoal.support.arrays import IntVector
 from shoal.support.run import Run
@@ -26,7 +26,7 @@ WORTH = 2e-5
 """A round that improves the loss by a smaller share is the last of its kind."""
 
 
-def moved(items: Items, cluster_of: IntVector, k: int, stop: float, run: Run) -> IntVector:
+def move_rows(items: Items, cluster_of: IntVector, k: int, stop: float, run: Run) -> IntVector:
     """Return clusters that lose less, or as much; each still has at least k rows. `stop` is a time of the clock.
 
     Three moves, each made only if it lowers the sum of losses: some or all rows of a cluster go to neighbours; two
@@ -35,17 +35,17 @@ def moved(items: Items, cluster_of: IntVector, k: int, stop: float, run: Run) ->
     """
     from shoal.kernels.neighbours import nearest_items
 
-    numbers, count = numbered(cluster_of)
+    numbers, count = number_clusters(cluster_of)
     if count < 2:
         return numbers
     losses = items.losses
-    codes, _, row_item, tree = items.planted()
+    codes, _, row_item, tree = items.plant_tree()
     many = min(NEIGHBOURS, max(len(codes) - 1, 1))
     near, _ = nearest_items(codes, tree, losses, many)
     around = codes, row_item, near
     numbers = _swept(items, numbers, around, k, stop, run)
     for _ in range(FOUNDINGS):
-        founded = _founded(items, numbers, around, k, run) if time.perf_counter() < stop else None
+        founded = _create_clusters(items, numbers, around, k, run) if time.perf_counter() < stop else None
         if founded is None:
             break
         numbers = _swept(items, founded, around, k, stop, run)
@@ -59,8 +59,8 @@ def _swept(items: Items, cluster_of: IntVector, around: Any, k: int, stop: float
 
     codes, row_item, near = around
     losses = items.losses
-    numbers, count = numbered(cluster_of)
-    clusters = _linked(items, numbers, count, row_item, len(codes))
+    numbers, count = number_clusters(cluster_of)
+    clusters = _link_rows(items, numbers, count, row_item, len(codes))
     clusters.loss[:] = box_losses(clusters.box, losses)
 
     def sweep(step: Any, *options: int) -> float:
@@ -84,13 +84,13 @@ def _swept(items: Items, cluster_of: IntVector, around: Any, k: int, stop: float
     return out
 
 
-def _founded(items: Items, cluster_of: IntVector, around: Any, k: int, run: Run) -> IntVector | None:
-    """Found clusters from rows that others can spare; None if none would lose less."""
+def _create_clusters(items: Items, cluster_of: IntVector, around: Any, k: int, run: Run) -> IntVector | None:
+    """Create clusters from rows that other clusters can spare; None if no new cluster reduces the loss."""
     from shoal.kernels.founding import found
     from shoal.kernels.losses import box_losses
 
     codes, row_item, near = around
-    numbers, count = numbered(cluster_of)
+    numbers, count = number_clusters(cluster_of)
     most = int((numbers >= 0).sum()) // k
     size, loss = np.zeros(most, np.int64), np.zeros(most)
     size[:count] = np.bincount(numbers[numbers >= 0], minlength=count)
@@ -107,7 +107,7 @@ def _founded(items: Items, cluster_of: IntVector, around: Any, k: int, run: Run)
     return numbers if clusters > count else None
 
 
-def _linked(items: Items, numbers: IntVector, count: int, row_item: Any, distinct: int) -> Any:
+def _link_rows(items: Items, numbers: IntVector, count: int, row_item: Any, distinct: int) -> Any:
     """Return the clusters as lists of rows, with their boxes."""
     from shoal.kernels.improve import Clusters
 

@@ -26,7 +26,7 @@ def lower_bound(table: CodedTable, k: int, measure: str = MEASURES.default) -> f
 
     items = collapse(table, measure)
     losses = items.losses
-    codes, order, _, tree = items.planted()
+    codes, order, _, tree = items.plant_tree()
     count = items.count[order]
     many = min(NEIGHBOURS, max(len(codes) - 1, 1))
     # By the least loss of any wider range: a lower bound for what a closure with the neighbour loses.

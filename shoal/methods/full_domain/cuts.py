@@ -146,7 +146,7 @@ class Cuts:
         fixed, subsets = self._order(), self._subset_rows(cost)
         before, after = fixed.shape[0], fixed.shape[0] + len(self.subsets)
         needed = self.subset_losses - self.subsets @ self.least[:, 0]
-        solved = Solved(self.bound(box, self.no_prices()), self.no_prices(), self._raised(least))
+        solved = Solved(self.bound(box, self.no_prices()), self.no_prices(), self._raise_levels(least))
         while True:
             rows, right = self._rows(chosen)
             found: Any = linprog(
@@ -161,9 +161,9 @@ class Cuts:
             shadow = np.maximum(-found.ineqlin.marginals, 0.0)
             prices = Prices(np.zeros(self.count), shadow[before:after])
             prices.cuts[chosen] = shadow[after:] * right
-            solved = Solved(self.bound(box, prices), prices, self._raised(found.x))
+            solved = Solved(self.bound(box, prices), prices, self._raise_levels(found.x))
             extra = float(found.x[len(self._level) : -1].sum())
-            missed = self._violated(solved.raised, extra, float(found.x[-1]))
+            missed = self._find_violated(solved.raised, extra, float(found.x[-1]))
             missed = missed[~np.isin(missed, chosen)]
             self._idle[: self.count] += 1
             self._idle[chosen[prices.cuts[chosen] > 0]] = 0
@@ -172,7 +172,7 @@ class Cuts:
             self._idle[missed] = 0
             chosen = np.union1d(chosen, missed)
 
-    def _raised(self, x: FloatVector) -> NDArray[np.float64]:
+    def _raise_levels(self, x: FloatVector) -> NDArray[np.float64]:
         raised = np.zeros((self.columns, self.most + 2))
         raised[:, 0] = 1.0
         raised[self._column, self._level] = x[: len(self._level)]
@@ -212,7 +212,7 @@ class Cuts:
         values = np.concatenate((right[cut], np.ones(len(more) + len(none))))
         return self._matrix(rows, places, values, len(chosen)), right
 
-    def _violated(self, raised: NDArray[np.float64], more: float, broken: float) -> LongVector:
+    def _find_violated(self, raised: NDArray[np.float64], more: float, broken: float) -> LongVector:
         """Return the cuts that a solution of the program violates."""
         above = raised[np.arange(self.columns), self.levels + 1].sum(axis=1)
         none = np.isinf(self.floors)

@@ -13,7 +13,7 @@ from shoal.errors import LimitError
 from shoal.judging.models.requirements import Requirements
 from shoal.methods.full_domain.lattice import Lattice, rank
 from shoal.methods.full_domain.mapping_judge import Check, Judge, SearchesMappings
-from shoal.methods.full_domain.search_summary import infeasible, pruning
+from shoal.methods.full_domain.search_summary import describe_pruning, infeasible
 from shoal.release import Release
 from shoal.support.arrays import FloatVector, LongVector
 from shoal.support.run import Run
@@ -52,7 +52,7 @@ class Incognito(SearchesMappings):
         facts = {
             "checked": judge.checked,
             "mappings": lattice.size,
-            **pruning(judge),
+            **describe_pruning(judge),
             "minimal": [list(levels) for levels in sorted(minimal)],
         }
         return judge.release(table, found[best][0], facts)

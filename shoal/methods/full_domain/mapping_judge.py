@@ -152,16 +152,16 @@ class Judge:
         above = self.classes.bound(rolled.weights, self.objective.k) if self.classes is not None else 0.0
         good, lost, dropped = self._kernels.small_groups(rolled.weights, self.objective.k)
         if dropped > self.most:
-            return self._failed(dropped, above)
+            return self._check_failed(dropped, above)
         # Finer groups add up to more, unless people with several rows count in several of them.
         if self.adds_up and any(rule.out_of_reach(rolled.weights, self.most) for rule in self.rules):
-            return self._failed(dropped, above)
+            return self._check_failed(dropped, above)
         floor = self._floor(rolled, lost, dropped)
         if not self.by_groups:
             return self._together(rolled, good, None, lost, floor, above)
         if self._exceeds(levels, floor, above, beat):
-            return self._undecided(floor, above)
-        return self._judged(rolled, good, floor, above, beat)
+            return self._check_undecided(floor, above)
+        return self._apply_models(rolled, good, floor, above, beat)
 
     def _floor(self, rolled: RollUp, lost: LongVector, dropped: int) -> Floor:
         """Return what follows for every specialization if so many rows of each group are lost in all of them."""
@@ -186,10 +186,12 @@ class Judge:
         """Return whether a mapping loses more than `beat` in any case."""
         return max(self.objective.least_at(levels) + above + floor.own, floor.below) > beat + 1e-9
 
-    def _undecided(self, floor: Floor, above: float) -> Check:
+    def _check_undecided(self, floor: Floor, above: float) -> Check:
         return Check(np.inf, floor.dropped, floor.least, above, floor.below, floor.floors)
 
-    def _judged(self, rolled: RollUp, good: BoolVector, floor: Floor, above: float, beat: float) -> Check:
+    def _apply_models(
+        self, rolled: RollUp, good: BoolVector, floor: Floor, above: float, beat: float
+    ) -> Check:
         """Apply the models, if sizes alone do not rule the mapping out."""
         levels = rolled.levels[: self.rollups.quasi]
         if self.fine:
@@ -204,17 +206,17 @@ class Judge:
                 keepable = np.minimum(keepable, model.keepable(groups))
             lost, dropped = self._kernels.lost_rows(rolled.weights, good, keepable)
             if dropped > self.most:
-                return self._failed(dropped, above)
+                return self._check_failed(dropped, above)
             floor = self._floor(rolled, lost, dropped)
             if self._exceeds(levels, floor, above, beat):
-                return self._undecided(floor, above)
+                return self._check_undecided(floor, above)
         satisfied: BoolVector = np.ones(len(groups), np.bool_)
         for model in self.others:
-            satisfied &= model.satisfied(groups)
+            satisfied &= model.holds_in(groups)
         lost, dropped = self._kernels.lost_rows(rolled.weights, good, groups.rows * satisfied)
         self.fewest = min(self.fewest, dropped)
         if dropped > self.most:
-            return self._failed(dropped, above) if self.strict else self._undecided(floor, above)
+            return self._check_failed(dropped, above) if self.strict else self._check_undecided(floor, above)
         good[good] = satisfied
         return self._together(
             rolled, good, groups.size[satisfied], lost, floor._replace(dropped=dropped), above
@@ -232,15 +234,19 @@ class Judge:
         """Apply the rules over all groups: the smallest are suppressed until they hold, if so many rows may be."""
         if not self.rules:
             return self._value(rolled, good, lost, floor.dropped, floor, above)
-        kept = self._kept(good, rolled.weights[good] if sizes is None else sizes, rolled.weights, self.most)
+        kept = self._choose_groups(
+            good, rolled.weights[good] if sizes is None else sizes, rolled.weights, self.most
+        )
         if kept is None:
             self.fewest = min(self.fewest, floor.dropped)
-            return self._undecided(floor, above)
+            return self._check_undecided(floor, above)
         lost = np.where(kept, 0, rolled.weights)
         return self._value(rolled, kept, lost, int(lost.sum()), floor, above)
 
-    def _kept(self, good: BoolVector, sizes: LongVector, rows: LongVector, most: int) -> BoolVector | None:
-        """Return which of the valid groups are kept so that all rules hold; None if too many rows would be lost."""
+    def _choose_groups(
+        self, good: BoolVector, sizes: LongVector, rows: LongVector, most: int
+    ) -> BoolVector | None:
+        """Return which valid groups to keep so that all rules hold; None if too many rows would be suppressed."""
         gone: LongVector = np.empty(0, np.int64)
         for rule in self.rules:
             own = rule.fewest_dropped(sizes, most)
@@ -254,7 +260,7 @@ class Judge:
         kept[np.flatnonzero(good)[gone]] = False
         return kept if int(rows[~kept].sum()) <= most else None
 
-    def _failed(self, dropped: int, above: float) -> Check:
+    def _check_failed(self, dropped: int, above: float) -> Check:
         self.fewest = min(self.fewest, dropped)
         return Check(np.inf, dropped, np.inf, above)
 
@@ -280,15 +286,15 @@ class Judge:
 
     def release(self, table: CodedTable, levels: LongVector, facts: dict[str, Any]) -> Release:
         """Make the release of a mapping: groups that satisfy all models become regions, the rest is suppressed."""
-        rolled, fine, numbers = self.rollups.numbered(levels)
+        rolled, fine, numbers = self.rollups.number_groups(levels)
         good = rolled.weights >= self.objective.k
         sizes = rolled.weights[good]
         if self.by_groups:
             groups = self.fine_groups(numbers, good, fine) if self.fine else self.groups(rolled, good)
-            satisfied = self.requirements.satisfied(groups)
+            satisfied = self.requirements.holds_in(groups)
             good[good], sizes = satisfied, groups.size[satisfied]
         if self.rules:
-            kept = self._kept(good, sizes, rolled.weights, self.most)
+            kept = self._choose_groups(good, sizes, rolled.weights, self.most)
             assert kept is not None, "the mapping was checked before"
             good = kept
         place = np.full(len(good), -1, np.int32)

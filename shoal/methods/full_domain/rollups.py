@@ -80,7 +80,7 @@ class RollUps:
             point_of, first = distinct_rows(columns, len(weights))
             weights = np.bincount(point_of, weights, len(first)).astype(np.int64)
             columns = [codes[first] for codes in columns]
-        keys = self.packed(columns[:own], len(weights))
+        keys = self.pack(columns[:own], len(weights))
         bottom = np.zeros(own, np.int64)
         self._buffers(len(weights))
         every = RollUp(bottom, keys, weights)
@@ -128,7 +128,7 @@ class RollUps:
                 self.single[j, level] = len(nodes.starts) == 1
         return secret
 
-    def packed(self, columns: Sequence[Any], rows: int) -> KeyMatrix:
+    def pack(self, columns: Sequence[Any], rows: int) -> KeyMatrix:
         """Pack the codes of all columns, row by row."""
         keys: KeyMatrix = np.zeros((self.words, rows), np.uint64)
         for j, codes in enumerate(columns):
@@ -215,7 +215,7 @@ class RollUps:
         groups, numbers = self._roll(fine, self._full(levels, shown=False))
         return groups, fine, numbers
 
-    def numbered(self, levels: LongVector) -> tuple[RollUp, RollUp, IntVector]:
+    def number_groups(self, levels: LongVector) -> tuple[RollUp, RollUp, IntVector]:
         """Like `roll_with_secrets`, but from the base, so that rows of the table can be located."""
         groups, numbers = self._roll(self.base, self._full(levels, shown=False))
         return groups, self.base, numbers

@@ -11,7 +11,7 @@ from shoal.errors import LimitError
 from shoal.judging.models.requirements import Requirements
 from shoal.methods.full_domain.lattice import Lattice, Rank, rank
 from shoal.methods.full_domain.mapping_judge import Check, Judge
-from shoal.methods.full_domain.search_summary import infeasible, proof, pruning
+from shoal.methods.full_domain.search_summary import describe_pruning, infeasible, proof
 from shoal.release import Release
 from shoal.support.arrays import FloatMatrix, FloatVector, IntVector, LongVector
 from shoal.support.run import Run
@@ -61,7 +61,7 @@ class Search:
         self._search()
         if self.rank is None:
             raise LimitError(infeasible(self.lattice.size, self.judge))
-        facts = {"checked": self.judge.checked, "mappings": self.lattice.size, **pruning(self.judge)}
+        facts = {"checked": self.judge.checked, "mappings": self.lattice.size, **describe_pruning(self.judge)}
         facts |= proof(self.judge, self.value, self.value, exact=True)
         return self.judge.release(self.table, self.levels, facts)
 

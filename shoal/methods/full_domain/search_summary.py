@@ -7,7 +7,7 @@ from typing import Any
 from shoal.methods.full_domain.mapping_judge import Judge
 
 
-def pruning(judge: Judge) -> dict[str, str]:
+def describe_pruning(judge: Judge) -> dict[str, str]:
     """Return, for the facts of a release, what the search could prune by."""
     by = "groups that fail at every specialization"
     loose = judge.loose

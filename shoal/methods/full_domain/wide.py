@@ -19,11 +19,11 @@ from shoal.methods.full_domain.cuts import Box, Cuts, Solved
 from shoal.methods.full_domain.lattice import Rank, rank
 from shoal.methods.full_domain.mapping_judge import Check, Judge
 from shoal.methods.full_domain.search import Search
-from shoal.methods.full_domain.search_summary import infeasible, proof, pruning
+from shoal.methods.full_domain.search_summary import describe_pruning, infeasible, proof
 from shoal.release import Release
 from shoal.support.arrays import LongVector
 from shoal.support.run import Run
-from shoal.support.wording import number, rounded_down, setting
+from shoal.support.wording import format_setting, number, round_down
 
 SLACK = 1e-9
 """Tolerance for rounding, as in the exact search."""
@@ -74,23 +74,23 @@ class WideSearch:
         self._improve(FOR_MAPPINGS * self.seconds)
         everything = Box(np.zeros_like(top), top)
         self._here = self.cuts.bound(everything, self.cuts.no_prices())
-        if not self._ruled_out(everything) and not self._raise(everything, ROUNDS, FOR_CUTS * self.seconds):
+        if not self._rules_out(everything) and not self._raise(everything, ROUNDS, FOR_CUTS * self.seconds):
             self._search_subsets(everything)
             self._push(everything, self._here)
         self._here = np.inf
-        risen, since = -np.inf, self._passed()
+        risen, since = -np.inf, self._seconds_passed()
         while self._open and self._open[0][0] <= self.value - SLACK and not self._over():
             if self._open[0][0] > risen + 0.01 * (self.value - risen):
-                risen, since = self._open[0][0], self._passed()
-            elif self._passed() - since > FOR_MAPPINGS * self.seconds / 2:
+                risen, since = self._open[0][0], self._seconds_passed()
+            elif self._seconds_passed() - since > FOR_MAPPINGS * self.seconds / 2:
                 # Boxes do not help for now: look for a better mapping instead.
-                self._shake(self._passed() + FOR_MAPPINGS * self.seconds / 2)
-                since = self._passed()
+                self._shake(self._seconds_passed() + FOR_MAPPINGS * self.seconds / 2)
+                since = self._seconds_passed()
             self._here, _, box = heapq.heappop(self._open)
             self._explore(box)
             self._here = np.inf
         if self.rank is None:
-            raise LimitError(self._nothing())
+            raise LimitError(self._explain_failure())
         return self.judge.release(self.table, self.levels, self._facts())
 
     @property
@@ -105,7 +105,7 @@ class WideSearch:
         facts = {
             "checked": self.judge.checked,
             "mappings": self.mappings,
-            **pruning(self.judge),
+            **describe_pruning(self.judge),
             **proof(self.judge, self.value, bound, exact=exact),
         }
         if not exact:
@@ -113,17 +113,17 @@ class WideSearch:
             facts["note"] = (
                 f"the levels are the best that Shoal found within {number(self.seconds)} seconds, among "
                 f"{self.mappings:,} mappings. By {self.judge.requirements.measure} they lose {number(loss)}, and it is "
-                f"proven that none loses less than {rounded_down(least)}. To search longer: "
-                f"{setting('method.seconds', 2 * self.seconds)}"
+                f"proven that none loses less than {round_down(least)}. To search longer: "
+                f"{format_setting('method.seconds', 2 * self.seconds)}"
             )
         return facts
 
-    def _nothing(self) -> str:
+    def _explain_failure(self) -> str:
         if not self._open and self._here == np.inf:
             return infeasible(self.mappings, self.judge)
         return (
             f"Shoal found none of the {self.mappings:,} mappings that satisfies the policy within "
-            f"{number(self.seconds)} seconds; to search longer: {setting('method.seconds', 2 * self.seconds)}"
+            f"{number(self.seconds)} seconds; to search longer: {format_setting('method.seconds', 2 * self.seconds)}"
         )
 
     @property
@@ -131,18 +131,18 @@ class WideSearch:
         """What a mapping may lose at most to be of interest."""
         return self.value if self.rank is not None else 1.0
 
-    def _passed(self) -> float:
+    def _seconds_passed(self) -> float:
         return time.perf_counter() - self._began
 
     def _tell(self) -> None:
-        passed = self._passed()
+        passed = self._seconds_passed()
         if passed - self._told > TOLD:
             self._told = passed
             self.run.progress("search", min(passed / self.seconds, 1.0))
 
     def _over(self) -> bool:
         self._tell()
-        return self._passed() > self.seconds
+        return self._seconds_passed() > self.seconds
 
     def _push(self, box: Box, bound: float) -> None:
         if bound <= self.value - SLACK:
@@ -174,17 +174,17 @@ class WideSearch:
     def _improve(self, until: float) -> None:
         """Raise single columns of the best mapping and go down again, as long as that helps."""
         before = np.inf
-        while self.value < before and self._passed() < until:
+        while self.value < before and self._seconds_passed() < until:
             before, levels = self.value, self.levels
             for j in np.flatnonzero(levels < self.cuts.heights):
                 higher = levels.copy()
                 higher[j] += 1
-                if self._passed() < until and self._check(higher).value < np.inf:
+                if self._seconds_passed() < until and self._check(higher).value < np.inf:
                     self._descend(higher)
 
     def _shake(self, until: float) -> None:
         """Raise a few columns of the best mapping at random and go down again."""
-        while self._passed() < until and not self._over():
+        while self._seconds_passed() < until and not self._over():
             room = self.cuts.heights - self.levels
             columns = self._random.permutation(np.flatnonzero(room))[: self._random.integers(2, 5)]
             higher = self.levels.copy()
@@ -217,7 +217,7 @@ class WideSearch:
             sets = windows(table, self.cuts.heights + 1, most)
             before = self._here
             for at, columns in enumerate(sets):
-                left = FOR_SUBSETS * self.seconds - self._passed()
+                left = FOR_SUBSETS * self.seconds - self._seconds_passed()
                 if left <= 0 or len(columns) == self.cuts.columns:
                     return
                 search = Search(only(table, columns), rules, run, left / (len(sets) - at))
@@ -230,7 +230,7 @@ class WideSearch:
 
     def _explore(self, box: Box) -> None:
         """Raise the bound of a box by cuts; then split it, unless it is ruled out."""
-        if self._ruled_out(box) or self._raise(box, 2, np.inf):
+        if self._rules_out(box) or self._raise(box, 2, np.inf):
             return
         solved = self.cuts.solve(box, self._worst)
         if solved is not None:
@@ -239,7 +239,7 @@ class WideSearch:
     def _raise(self, box: Box, rounds: int, until: float) -> bool:
         """Add cuts until they do not raise the bound of a box any more; return whether it is ruled out."""
         stalled = 0
-        while stalled < rounds and self._passed() < until and not self._over():
+        while stalled < rounds and self._seconds_passed() < until and not self._over():
             solved = self.cuts.solve(box, self._worst)
             if solved is None:
                 return True
@@ -253,8 +253,8 @@ class WideSearch:
             stalled = stalled + 1 if gained < max(STALLED, 1e-3 * gap) else 0
         return False
 
-    def _ruled_out(self, box: Box) -> bool:
-        """Look at both ends of a box: what they prove holds for all of it."""
+    def _rules_out(self, box: Box) -> bool:
+        """Return whether the two corner mappings of a box prove that no mapping inside can be better."""
         high = self._check(box.high)
         if high.floor == np.inf:
             self.cuts.add(box.high, np.inf)

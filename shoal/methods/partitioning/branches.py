@@ -49,7 +49,7 @@ class Branch(Brief):
         return cls(space, blocks, rows, first)
 
     @property
-    def finished(self) -> bool:
+    def is_finished(self) -> bool:
         """Nothing is left to cut."""
         return bool(self.workspace.state[DONE] == self.rows)
 
@@ -97,7 +97,7 @@ def _workspace(rows: int, cells: int, width: int) -> CutWorkspace:
     )
 
 
-def divided(
+def divide_blocks(
     blocks: LongVector, cells: int, width: int, k: int, cut: Callable[[Branch, int], None]
 ) -> list[Branch]:
     """Split blocks until no branch has too large a share of the rows; `cut` lets the kernel split one."""
@@ -107,7 +107,7 @@ def divided(
         branches.append(Branch.of_blocks(np.array([begin, end]), cells, width, first))
     threads = processors()
     most = max(PIECE, rows // (PER_THREAD * threads)) if threads > 1 else rows
-    while large := [branch for branch in branches if branch.rows > most and not branch.finished]:
+    while large := [branch for branch in branches if branch.rows > most and not branch.is_finished]:
         in_threads(lambda branch: cut(branch, 1), large)
         branches = [
             side
@@ -124,14 +124,14 @@ def finish(
     stopped = False
 
     def work(branch: Branch) -> None:
-        while not branch.finished and not stopped:
+        while not branch.is_finished and not stopped:
             cut(branch)
 
     def done() -> int:
         return sum(int(branch.workspace.state[DONE]) for branch in branches)
 
     if len(branches) == 1:
-        while not branches[0].finished:
+        while not branches[0].is_finished:
             progress(done())
             cut(branches[0])
         return
@@ -147,7 +147,7 @@ def finish(
             stopped = True  # threads end when their kernel returns
 
 
-def joined(
+def join_branches(
     branches: Sequence[Branch], region_of: IntVector, low: IntMatrix, high: IntMatrix
 ) -> tuple[IntVector, IntMatrix, IntMatrix]:
     """Number the regions of all branches without gaps. O(rows), if there are several."""

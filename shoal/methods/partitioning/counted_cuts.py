@@ -67,7 +67,7 @@ def chosen_cuts(
             break
         cuts = column[waiting, choice], first[waiting, choice], last[waiting, choice]
         groups = _sides(counts, losses, waiting, cuts, sensitive, totals)
-        good: BoolVector = np.all(requirements.satisfied(groups).reshape(-1, 2), axis=1)
+        good: BoolVector = np.all(requirements.holds_in(groups).reshape(-1, 2), axis=1)
         for own, cut in zip(chosen, cuts, strict=True):
             own[waiting[good]] = cut[good]
         waiting = waiting[~good]

@@ -10,7 +10,7 @@ from shoal.coding import CodedTable
 from shoal.errors import LimitError
 from shoal.judging.models.model import SensitiveModel, Spreading
 from shoal.judging.models.requirements import Requirements
-from shoal.methods.partitioning.partition import Partition, by_domain, sorted_codes
+from shoal.methods.partitioning.partition import Partition, by_domain, sort_codes
 from shoal.support.arrays import BoolVector, IntVector, LongVector
 
 LEFT_OVER = 8
@@ -76,7 +76,7 @@ def _pieces(table: CodedTable, partition: Partition, values: IntVector, least: i
 
     starts = partition.starts
     if cut:
-        codes = sorted_codes(table, partition.order, by_domain(table))
+        codes = sort_codes(table, partition.order, by_domain(table))
         starts = diverse_groups(codes, values, partition.blocks, least, least)
     elif (_most(starts, values) * least > partition.sizes).any():
         # These groups were made for a smaller l: only their blocks are known to be diverse.
@@ -116,7 +116,7 @@ def _apart(bounds: LongVector) -> LongVector:
     return np.asarray(bounds[place % 2 == 0])
 
 
-def halved(table: CodedTable, whole: Partition, k: int, requirements: Requirements) -> Partition:
+def halve_groups(table: CodedTable, whole: Partition, k: int, requirements: Requirements) -> Partition:
     """Halve blocks in the order of their rows, as long as both halves satisfy the group models. O(rows log rows).
 
     The choice of groups says nothing about who has which value. Groups that were halved show their values half by half,
@@ -174,11 +174,11 @@ def _good(
     """Return which runs of rows satisfy the group models."""
     sizes = ends - begins
     rows = whole.order[np.repeat(begins - (np.cumsum(sizes) - sizes), sizes) + np.arange(int(sizes.sum()))]
-    groups = table.grouped(np.repeat(np.arange(len(sizes), dtype=np.int32), sizes), len(sizes), rows)
-    return requirements.satisfied(groups)
+    groups = table.group_rows(np.repeat(np.arange(len(sizes), dtype=np.int32), sizes), len(sizes), rows)
+    return requirements.holds_in(groups)
 
 
-def merged_until_satisfied(table: CodedTable, partition: Partition, requirements: Requirements) -> Partition:
+def merge_until_satisfied(table: CodedTable, partition: Partition, requirements: Requirements) -> Partition:
     """Merge groups with their neighbours until all satisfy the group models. O(rows) per round, few rounds.
 
     Every block as one group satisfies them (see `blocks_first`), so this ends. If people have several rows, most groups
@@ -188,8 +188,8 @@ def merged_until_satisfied(table: CodedTable, partition: Partition, requirements
     while not requirements.plain_k(table):
         count = len(starts) - 1
         group_of = np.repeat(np.arange(count, dtype=np.int32), np.diff(starts))
-        groups = table.grouped(group_of, count, partition.order)
-        failing = np.flatnonzero(~requirements.satisfied(groups))
+        groups = table.group_rows(group_of, count, partition.order)
+        failing = np.flatnonzero(~requirements.holds_in(groups))
         if not len(failing):
             return replace(partition, starts=starts)
         ends_block = np.isin(starts[failing + 1], partition.blocks)

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from shoal.coding import CodedTable
 from shoal.errors import check_known
 from shoal.judging.models.requirements import Requirements
-from shoal.methods.blocks import rows_by_block, satisfying
+from shoal.methods.blocks import find_satisfying_blocks, rows_by_block
 from shoal.methods.loss_tables import losses_of
 from shoal.methods.method import Abilities, BoxCuts, Method, Parts, Shows
-from shoal.methods.partitioning.branches import Branch, divided, finish, joined
-from shoal.methods.partitioning.windows import check_shown, listed
+from shoal.methods.partitioning.branches import Branch, divide_blocks, finish, join_branches
+from shoal.methods.partitioning.windows import check_shown, list_values
 from shoal.release import Release
 from shoal.support.arrays import IntMatrix, IntVector, LongVector
 from shoal.support.machine.threads import PIECE, in_threads
@@ -90,7 +90,7 @@ class Mondrian(Method):
         (region_of, low, high), blocks, dropped = self._cut(table, requirements, run)
         facts = {"cuts": len(low) - blocks, "blocks": blocks, "suppressed": dropped}
         release = Release(region_of, low, high, facts=facts)
-        return listed(table, release) if self.show == "sets" else release
+        return list_values(table, release) if self.show == "sets" else release
 
     def first_boxes(self, table: CodedTable, requirements: Requirements, enough: int, run: Run) -> IntVector:
         """Return the box of each row when boxes of at most `enough` rows are not split further; -1 for rows in blocks
@@ -103,7 +103,7 @@ class Mondrian(Method):
         self, table: CodedTable, requirements: Requirements, run: Run, enough: int = 0
     ) -> tuple[Regions, int, int]:
         """Return the regions, the number of blocks that are split, and of rows in blocks that are not published."""
-        good = satisfying(table, requirements)
+        good = find_satisfying_blocks(table, requirements)
         if len(good) == 1 and table.shared is None:
             ids, blocks = None, np.array([0, table.rows])
         else:
@@ -225,9 +225,9 @@ class _Boxes:
 
         branches = [Branch.of_blocks(self.blocks, self.cells, len(self.table.attributes))]
         if self.rows > 2 * PIECE:
-            branches = divided(self.blocks, self.cells, len(self.table.attributes), self.k, cut)
+            branches = divide_blocks(self.blocks, self.cells, len(self.table.attributes), self.k, cut)
         finish(branches, cut, lambda done: run.progress("cut", done / self.rows))
-        return joined(branches, region_of, low, high)
+        return join_branches(branches, region_of, low, high)
 
     def cut_by_models(self, requirements: Requirements, run: Run) -> Regions:
         """Split all open boxes at once, level by level, wherever both sides satisfy the requirements. Boxes of at most
@@ -269,8 +269,8 @@ class _Boxes:
                     column[waiting, choice], first[waiting, choice], last[waiting, choice],
                     self.losses, *self.rules[:2],
                 )  # fmt: skip
-                groups = table.grouped(sides, 2 * len(waiting), rows)
-                good = requirements.satisfied(groups).reshape(-1, 2).all(axis=1)
+                groups = table.group_rows(sides, 2 * len(waiting), rows)
+                good = requirements.holds_in(groups).reshape(-1, 2).all(axis=1)
                 born += [(begins[good], middles[good]), (middles[good], ends[good])]
                 waiting, begins, ends = waiting[~good], begins[~good], ends[~good]
                 choice += 1

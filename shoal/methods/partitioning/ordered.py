@@ -11,7 +11,13 @@ from shoal.coding import CodedTable
 from shoal.errors import Problem
 from shoal.judging.models.requirements import Requirements
 from shoal.methods.method import CLASSES_OF_PARTS, Abilities, Method, Parts
-from shoal.methods.partitioning.diverse import even, halved, merged_until_satisfied, spread_asked, spread_out
+from shoal.methods.partitioning.diverse import (
+    even,
+    halve_groups,
+    merge_until_satisfied,
+    spread_asked,
+    spread_out,
+)
 from shoal.methods.partitioning.partition import (
     Partition,
     blocks_first,
@@ -24,7 +30,7 @@ from shoal.methods.partitioning.windows import check_shown, homogeneous
 from shoal.release import Release
 from shoal.support.arrays import BoolVector, IntVector
 from shoal.support.run import Run
-from shoal.support.wording import setting
+from shoal.support.wording import format_setting
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,12 +54,12 @@ class AlongAnOrder(Method):
     def __post_init__(self) -> None:
         check_shown(self.show)
 
-    def unsuited(self, requirements: Requirements, sensitive: Sequence[str]) -> list[Problem]:
+    def problems_with(self, requirements: Requirements, sensitive: Sequence[str]) -> list[Problem]:
         """Blind groups count rows."""
         if not self.blind or not requirements.people:
             return []
         message = "blind groups count rows, but a column of the policy says whose each row is"
-        return [Problem("method.blind", message, f"set {setting('method.blind', False)}")]
+        return [Problem("method.blind", message, f"set {format_setting('method.blind', False)}")]
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
         """Order, group and generalize. O(rows x columns), x k where a measure is optimized; usually O(rows) more for
@@ -64,27 +70,27 @@ class AlongAnOrder(Method):
         spread, k = spread_asked(requirements), requirements.k
         if self.blind and not requirements.only_k:
             whole = blocks_first(table, self._order(table), k, requirements)
-            return homogeneous(table, halved(table, whole, k, requirements), self.show)
+            return homogeneous(table, halve_groups(table, whole, k, requirements), self.show)
         if spread is None or not table.counting.one_value:
             # Values are spread over rows, which may belong to the same people.
-            return homogeneous(table, self._merged(table, requirements), self.show)
+            return homogeneous(table, self._merge_groups(table, requirements), self.show)
         whole = blocks_first(table, self._order(table), k, requirements)
         good = even(table, whole, spread)
         if good.all():
             partition = spread_out(table, whole, spread, k, cut=self.cuts)
         else:
             # Too frequent a value can still be in groups that satisfy the models: larger ones, or uneven ones.
-            partition = self._merged(table, requirements, ~good)
+            partition = self._merge_groups(table, requirements, ~good)
             if good.any():
-                partition = spread_out(table, whole.chosen(good), spread, k, cut=self.cuts).joined(partition)
+                partition = spread_out(table, whole.chosen(good), spread, k, cut=self.cuts).join(partition)
         return homogeneous(table, partition, self.show)
 
-    def _merged(
+    def _merge_groups(
         self, table: CodedTable, requirements: Requirements, blocks: BoolVector | None = None
     ) -> Partition:
         """Return groups of k rows, in some blocks or all, merged until they satisfy the other models."""
         partition = self._partition(table, requirements)
-        return merged_until_satisfied(
+        return merge_until_satisfied(
             table, partition if blocks is None else partition.chosen(blocks), requirements
         )
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from shoal.coding import CodedTable
 from shoal.judging.models.requirements import Requirements
-from shoal.methods.blocks import of_size, satisfying
+from shoal.methods.blocks import find_satisfying_blocks, of_size
 from shoal.methods.loss_tables import cell_measure, losses_of
 from shoal.support.arrays import BoolVector, IntMatrix, IntVector, LongVector
 from shoal.support.brief import Brief
@@ -47,7 +47,7 @@ class Partition(Brief):
             blocks=_ends(sizes[blocks]),
         )
 
-    def joined(self, other: Partition) -> Partition:
+    def join(self, other: Partition) -> Partition:
         """Return this part and another one of the same table."""
         return replace(
             self,
@@ -70,7 +70,7 @@ def blocks_first(table: CodedTable, order: IntVector, least: int, requirements: 
 
     good = of_size(table, least, requirements)
     if not requirements.plain_k(table):
-        good &= satisfying(table, requirements)
+        good &= find_satisfying_blocks(table, requirements)
     if len(good) > 1:
         order = sort_by(table.block_of, len(good), order)
     if not good.all():
@@ -129,7 +129,7 @@ def hilbert_order(table: CodedTable) -> IntVector:
     return order
 
 
-def sorted_codes(table: CodedTable, order: IntVector, columns: list[int] | None = None) -> IntMatrix:
+def sort_codes(table: CodedTable, order: IntVector, columns: list[int] | None = None) -> IntMatrix:
     """Return ``[columns, rows]`` codes in the given order of rows."""
     chosen = list(range(len(table.attributes))) if columns is None else columns
     codes = np.empty((len(chosen), len(order)), np.int32)
@@ -143,7 +143,7 @@ def lexicographic_partition(table: CodedTable, k: int, requirements: Requirement
     from shoal.kernels.ring import lexicographic_groups
 
     whole = blocks_first(table, lexicographic_order(table), k, requirements)
-    starts = lexicographic_groups(sorted_codes(table, whole.order, by_domain(table)), whole.blocks, k)
+    starts = lexicographic_groups(sort_codes(table, whole.order, by_domain(table)), whole.blocks, k)
     return Partition(whole.order, starts, whole.blocks, whole.dropped)
 
 
@@ -154,7 +154,7 @@ def hilbert_partition(table: CodedTable, k: int, requirements: Requirements, *, 
     whole = blocks_first(table, hilbert_order(table), k, requirements)
     measure = requirements.measure
     starts = best_groups(
-        sorted_codes(table, whole.order),
+        sort_codes(table, whole.order),
         whole.blocks,
         k,
         losses_of(table, measure),

@@ -60,7 +60,7 @@ def windows(table: CodedTable, partition: Partition, widths: LongVector, show: s
     cells = np.stack([number[set_of[runs]] for number, set_of, *_ in shown], axis=1)
     lists = [(begins[first], begins[first + 1], values) for _, _, first, begins, values in shown]
     if show == "ranges":
-        cells, ends = _lifted(table, cells, lists)
+        cells, ends = _lift_sets(table, cells, lists)
     run_region, first_run = distinct(cells)
     region = np.repeat(run_region, np.diff(runs, append=rows))
     regions = cells[first_run]
@@ -86,7 +86,7 @@ def homogeneous(table: CodedTable, partition: Partition, show: str) -> Release:
     return Release(region_of, shown.low, shown.high, sets=shown.sets, facts=facts)
 
 
-def listed(table: CodedTable, release: Release) -> Release:
+def list_values(table: CodedTable, release: Release) -> Release:
     """Let the classes of a release list the values that occur, instead of nodes and ranges. O(rows x columns)."""
     from shoal.kernels.ring import sort_by
 
@@ -100,7 +100,7 @@ def listed(table: CodedTable, release: Release) -> Release:
 _Lists = list[tuple[LongVector, LongVector, IntVector]]
 
 
-def _lifted(
+def _lift_sets(
     table: CodedTable, cells: IntMatrix, lists: _Lists
 ) -> tuple[IntMatrix, list[tuple[IntVector, IntVector]]]:
     """Replace sets by the smallest publishable ranges over them, each range once."""

@@ -32,10 +32,10 @@ def part_size(method: Method, table: CodedTable, division: Division) -> int:
         return min(asked, table.rows)
     if how.whole is None or table.rows <= how.whole:
         return table.rows
-    return min(how.rows, _fitting(how, division))
+    return min(how.rows, _count_fitting_rows(how, division))
 
 
-def _fitting(how: Parts, division: Division) -> int:
+def _count_fitting_rows(how: Parts, division: Division) -> int:
     """Return how many rows fit into half of the memory that is left, with a part in each process."""
     left = memory_left()
     jobs = division.jobs or processors()
@@ -53,7 +53,7 @@ def parts_of(table: CodedTable, requirements: Requirements, rows: int, run: Run)
         requirements = replace(requirements, measure=MEASURES.default)
     box_of = Mondrian().first_boxes(table, requirements, rows, run)
     sizes = np.bincount(box_of[box_of >= 0])
-    part_of_box = _bundled(sizes, rows)
+    part_of_box = _bundle_boxes(sizes, rows)
     kept = np.flatnonzero(box_of >= 0)
     # The narrowest type: numpy sorts short integers in linear time.
     part_of = part_of_box.astype(np.min_scalar_type(int(part_of_box.max())))[box_of[kept]]
@@ -61,7 +61,7 @@ def parts_of(table: CodedTable, requirements: Requirements, rows: int, run: Run)
     return np.split(kept[order], np.cumsum(np.bincount(part_of))[:-1])
 
 
-def _bundled(sizes: LongVector, rows: int) -> LongVector:
+def _bundle_boxes(sizes: LongVector, rows: int) -> LongVector:
     """Put neighbouring boxes together as long as they have at most so many rows. O(boxes)."""
     found = np.zeros(len(sizes), np.int64)
     part, inside = 0, 0

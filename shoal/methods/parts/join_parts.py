@@ -13,10 +13,10 @@ from shoal.methods.method import Parts
 from shoal.release import Release
 from shoal.release.release import ValueSets
 from shoal.support.arrays import LongVector
-from shoal.support.wording import counted
+from shoal.support.wording import format_count
 
 
-def joined(
+def join_releases(
     table: CodedTable, how: Parts, parts: Sequence[LongVector], releases: Sequence[Release]
 ) -> Release:
     """Return the release of a table whose parts are published as these releases. Rows in no part are suppressed."""
@@ -60,6 +60,6 @@ def _facts(
         facts["suppressed"] = dropped + facts.get("suppressed", 0)
     largest = max(len(rows) for rows in parts)
     facts |= {"parts": len(parts), "largest_part": largest}
-    told = f"the table was divided into {len(parts):,} parts of at most {counted(largest, 'row')}"
+    told = f"the table was divided into {len(parts):,} parts of at most {format_count(largest, 'row')}"
     notes = dict.fromkeys(made.facts["note"] for made in releases if "note" in made.facts)
     return {**facts, "note": "; ".join([told, *notes])}

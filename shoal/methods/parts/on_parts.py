@@ -13,8 +13,8 @@ from shoal.judging.models.requirements import Requirements
 from shoal.methods.method import Method
 from shoal.methods.partitioning.mondrian import Mondrian
 from shoal.methods.parts.boxes import part_size, parts_of, shares_of
-from shoal.methods.parts.join_parts import joined
-from shoal.methods.parts.part_work import Task, worked
+from shoal.methods.parts.join_parts import join_releases
+from shoal.methods.parts.part_work import Task, release_tasks
 from shoal.release import Release
 from shoal.support.arrays import LongVector
 from shoal.support.run import Division, Run
@@ -32,7 +32,7 @@ def division_problems(method: Method, division: Division) -> list[Problem]:
     return [Problem("engine.part_rows", message, "leave it out, or take another method")]
 
 
-def divided(method: Method, table: CodedTable, requirements: Requirements, run: Run) -> Release:
+def release_in_parts(method: Method, table: CodedTable, requirements: Requirements, run: Run) -> Release:
     """Let a method make a release: of the whole table, or if it is large and the method may, of each part.
 
     Every box that a part is made of satisfies the requirements as one class. If a method finds no release of a part
@@ -55,27 +55,27 @@ def divided(method: Method, table: CodedTable, requirements: Requirements, run: 
             Task(parts[at], shares[at], tuple(own.tolist()))
             for at, own in zip(open_parts, words, strict=True)
         ]
-        for at, found in zip(open_parts, worked(method, table, tasks, run), strict=True):
+        for at, found in zip(open_parts, release_tasks(method, table, tasks, run), strict=True):
             made[at] = found
         releases = [own for own in made if own is not None]
         if len(releases) == len(parts):
-            return joined(table, how, parts, releases)
-        parts, made = _merged(parts, made)
+            return join_releases(table, how, parts, releases)
+        parts, made = _join_unreleased(parts, made)
     return method.anonymize(table, requirements, run)
 
 
-def _merged(
+def _join_unreleased(
     parts: list[LongVector], made: list[Release | None]
 ) -> tuple[list[LongVector], list[Release | None]]:
     """Join each part without a release with a neighbour."""
-    together = bundled([own is not None for own in made])
+    together = bundle_parts([own is not None for own in made])
     rows = [
         np.sort(np.concatenate([parts[at] for at in own])) if own[1:] else parts[own[0]] for own in together
     ]
     return rows, [None if own[1:] else made[own[0]] for own in together]
 
 
-def bundled(made: Sequence[bool]) -> list[list[int]]:
+def bundle_parts(made: Sequence[bool]) -> list[list[int]]:
     """Return which parts become one, by whether they have a release: each without one is joined with the part before
     it, or if that one has been joined already, with the part after it. So parts grow no faster than they have to."""
     found: list[list[int]] = []

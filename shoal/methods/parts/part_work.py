@@ -26,7 +26,7 @@ from shoal.support.brief import Brief
 from shoal.support.machine.processes import LOST, Child
 from shoal.support.machine.threads import processors
 from shoal.support.run import UNDIVIDED, Progress, Run, silent
-from shoal.support.wording import setting
+from shoal.support.wording import format_setting
 
 WORKER = "shoal.methods.parts.part_worker"
 LOOK = 0.2
@@ -56,8 +56,8 @@ class Answer(Brief):
     bug: str = ""
     """The kind of an error that is nobody's fault but ours."""
 
-    def told(self) -> Release | None:
-        """Return the release, or raise what the process would have raised."""
+    def unwrap(self) -> Release | None:
+        """Return the release, or raise the error that occurred in the process."""
         if self.problems:
             raise PolicyError(self.problems)
         if self.error:
@@ -78,7 +78,7 @@ def part_made(
         return None
 
 
-def worked(method: Method, table: CodedTable, tasks: Sequence[Task], run: Run) -> list[Release | None]:
+def release_tasks(method: Method, table: CodedTable, tasks: Sequence[Task], run: Run) -> list[Release | None]:
     """Return the release of each part, None if the method finds none."""
     jobs = min(run.division.jobs or processors(), len(tasks))
     bar = _Bar([len(task.rows) for task in tasks], run.progress)
@@ -141,14 +141,14 @@ def _side_by_side(
                 bar.set(at_work[child], 0.99 * min(message, 1.0))
             elif isinstance(message, Answer):
                 at = at_work.pop(child)
-                found[at] = message.told()
+                found[at] = message.unwrap()
                 bar.set(at, 1.0)
                 if waiting:
                     at_work[child] = _give(child, table, tasks, waiting)
             else:
                 raise OSError
     except LOST:
-        raise ShoalError(_ended(_codes(children))) from None
+        raise ShoalError(_explain_end(_codes(children))) from None
     finally:
         for child in children:
             child.kill()
@@ -182,19 +182,19 @@ def _codes(children: Sequence[Child]) -> list[int]:
     """Return the exit codes of processes that have ended. A pipe may close a moment before its process has ended."""
     until = time.monotonic() + 1
     while time.monotonic() < until:
-        found = [code for child in children if (code := child.ended()) is not None]
+        found = [code for child in children if (code := child.exit_code()) is not None]
         if found:
             return found
         time.sleep(0.01)
     return []
 
 
-def _ended(codes: Sequence[int]) -> str:
+def _explain_end(codes: Sequence[int]) -> str:
     code = f" (exit code {codes[0]})" if codes else ""
     return (
         f"a process that worked on a part of the table ended unexpectedly{code}, most likely for lack of memory; "
-        f"make parts smaller ({setting('engine.part_rows', ...)}), or work on fewer at a time "
-        f"({setting('engine.jobs', 1)})"
+        f"make parts smaller ({format_setting('engine.part_rows', ...)}), or work on fewer at a time "
+        f"({format_setting('engine.jobs', 1)})"
     )
 
 
@@ -211,7 +211,7 @@ def answer(
     except ShoalError as error:
         return Answer(error=str(error))
     except MemoryError:
-        return Answer(error=_ended([]))
+        return Answer(error=_explain_end([]))
     except Exception as error:
         # Only its kind: a message of a library may hold values of the data.
         return Answer(bug=type(error).__name__)
@@ -221,10 +221,10 @@ def seldom(tell: Progress) -> Progress:
     """Pass on progress a few times a second at most."""
     last = [0.0]
 
-    def told(stage: str, share: float) -> None:
+    def report(stage: str, share: float) -> None:
         now = time.monotonic()
         if now - last[0] > LOOK:
             last[0] = now
             tell(stage, share)
 
-    return told
+    return report

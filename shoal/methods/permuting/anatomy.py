@@ -14,7 +14,7 @@ from shoal.judging.models.k_anonymity import KAnonymity
 from shoal.judging.models.model import Spreading
 from shoal.judging.models.requirements import Requirements
 from shoal.methods import METHODS
-from shoal.methods.blocks import fitting
+from shoal.methods.blocks import whole_blocks_suffice
 from shoal.methods.method import Shows
 from shoal.methods.permuting.shuffled_buckets import (
     SHUFFLED,
@@ -29,7 +29,7 @@ from shoal.release.layout import ProposedBuckets, Shuffling
 from shoal.release.published import Published
 from shoal.support.arrays import IntMatrix, IntVector
 from shoal.support.run import Run
-from shoal.support.wording import role_of, setting
+from shoal.support.wording import format_setting, role_of
 
 OWN = "values"
 
@@ -66,19 +66,23 @@ class Anatomy(Permuting):
         """Quasi-identifiers stay in their rows unless they are shuffled too."""
         return not self.permute
 
-    def unsuited(self, requirements: Requirements, sensitive: Sequence[str]) -> list[Problem]:
-        """Return what is missing: a sensitive column, and with the buckets of the paper, one column to spread."""
+    def problems_with(self, requirements: Requirements, sensitive: Sequence[str]) -> list[Problem]:
+        """Return a problem without a sensitive column; the buckets of the paper need exactly one column to spread."""
         if not sensitive:
-            hint = f"give the column to protect {role_of('sensitive')}, and add {setting('privacy.l', 3)}"
+            hint = (
+                f"give the column to protect {role_of('sensitive')}, and add {format_setting('privacy.l', 3)}"
+            )
             return [Problem("method.name", "anatomy needs a sensitive column", hint)]
-        problems = super().unsuited(requirements, sensitive)
+        problems = super().problems_with(requirements, sensitive)
         if self.partitioner != OWN:
             return problems
-        names = sorted({spread.column_name for spread in _wanted(requirements)})
-        instead = f"choose {setting('method.partitioner', METHODS.default)}"
+        names = sorted({spread.column_name for spread in _columns_to_spread(requirements)})
+        instead = f"choose {format_setting('method.partitioner', METHODS.default)}"
         if not names:
             message = "anatomy assigns rows to buckets by l, and the policy has no l"
-            problems.append(Problem("method.name", message, f"add {setting('privacy.l', 3)}, or {instead}"))
+            problems.append(
+                Problem("method.name", message, f"add {format_setting('privacy.l', 3)}, or {instead}")
+            )
         elif len(names) > 1:
             message = f"'{OWN}' considers the values of one column, but the policy has models for {' and '.join(names)}"
             problems.append(Problem("method.partitioner", message, instead))
@@ -89,7 +93,7 @@ class Anatomy(Permuting):
         self.check_suited(requirements, [attribute.name for attribute in table.sensitive])
         self.refuse_k(table, requirements)
         if self.partitioner == OWN:
-            bucket_of = self._assigned(table, requirements, run)
+            bucket_of = self._assign_buckets(table, requirements, run)
         else:
             bucket_of = self.buckets(table, requirements, run).region_of
         shuffle = each_column if self.permute else only_sensitive
@@ -100,7 +104,7 @@ class Anatomy(Permuting):
             layout=ProposedBuckets(
                 bucket_of,
                 _sensitive_as_one(shuffle(table, bucket_of, run), len(table.attributes)),
-                self.shuffled_together(table),
+                self.find_shuffling(table),
                 apart=True,
             ),
             facts=facts_of(
@@ -110,17 +114,17 @@ class Anatomy(Permuting):
             ),
         )
 
-    def shuffled_together(self, table: CodedTable | Published) -> Shuffling:
+    def find_shuffling(self, table: CodedTable | Published) -> Shuffling:
         """Quasi-identifiers stay in their rows unless they are shuffled too."""
         return Shuffling(None if self.permute else (tuple(range(len(table.attributes))),))
 
-    def _assigned(self, table: CodedTable, requirements: Requirements, run: Run) -> IntVector:
+    def _assign_buckets(self, table: CodedTable, requirements: Requirements, run: Run) -> IntVector:
         """Assign rows to buckets in turn, value by value, so that no bucket gets a value twice.
 
         With at most rows / l rows of each value and rows // l buckets, two rows of one value never reach the same
         bucket. Which row of a value goes to which bucket is random.
         """
-        wanted = _wanted(requirements)
+        wanted = _columns_to_spread(requirements)
         column, l = wanted[0].column, max(self.k, *(spread.l for spread in wanted))  # noqa: E741
         codes = table.secrets.wide[:, column]
         counts = table.sensitive_counts[column]
@@ -137,19 +141,22 @@ class Anatomy(Permuting):
         self, table: CodedTable, requirements: Requirements, bucket_of: IntVector, buckets: int
     ) -> None:
         """Fail at once if different values in one column do not satisfy all requirements."""
-        groups = table.grouped(bucket_of, buckets)
+        groups = table.group_rows(bucket_of, buckets)
         # `refuse_k` has checked k-anonymity, which does not depend on the buckets.
         for model in requirements.beyond_k:
-            if not model.satisfied(groups).all():
+            if not model.holds_in(groups).all():
                 message = f"buckets of different values do not satisfy {model.title}"
                 raise LimitError(message, self._by_partitioner(table, requirements))
 
     def _by_partitioner(self, table: CodedTable, requirements: Requirements) -> str:
         """Name the partitioner that finds buckets, if it is certain to."""
         rules = (KAnonymity(k=self.k), *requirements.group_models)
-        if not fitting(table, replace(requirements, models=rules)):
+        if not whole_blocks_suffice(table, replace(requirements, models=rules)):
             return ""
-        return f"Buckets by another method need not be even: choose {setting('method.partitioner', METHODS.default)}"
+        return (
+            "Buckets by another method need not be even: choose "
+            f"{format_setting('method.partitioner', METHODS.default)}"
+        )
 
 
 def _sensitive_as_one(shown_from: IntMatrix, quasi: int) -> IntMatrix:
@@ -158,7 +165,7 @@ def _sensitive_as_one(shown_from: IntMatrix, quasi: int) -> IntMatrix:
     return shown_from
 
 
-def _wanted(requirements: Requirements) -> list[Spreading]:
+def _columns_to_spread(requirements: Requirements) -> list[Spreading]:
     """Return the sensitive columns of which the values in a bucket must differ, and how many values."""
     rules = [(rule, rule.spread) for rule in requirements.group_models]
     return [replace(spread, l=rule.values_needed) for rule, spread in rules if spread is not None]

@@ -27,7 +27,7 @@ def correlations(table: CodedTable, by: str = CORRELATIONS[0]) -> FloatMatrix:
     """
     codes = [table.quasi.wide[:, j] for j in range(len(table.attributes))]
     codes += [table.secrets.wide[:, j] for j in range(len(table.sensitive))]
-    columns = [_binned(own) for own in codes]
+    columns = [_bin_codes(own) for own in codes]
     lines: list[FloatVector | None] = [None] * len(codes)
     if by == "pearson":
         for j, attribute in enumerate((*table.attributes, *table.sensitive)):
@@ -49,13 +49,13 @@ def pearson(one: FloatVector, other: FloatVector) -> float:
     one, other = one[both], other[both]
     if len(one) < 2:
         return 0.0
-    one, other = _scaled(one), _scaled(other)
+    one, other = _scale(one), _scale(other)
     one, other = one - one.mean(), other - other.mean()
     square = float(one @ one) * float(other @ other)
     return min(float(one @ other) ** 2 / square, 1.0) if square > 0 else 0.0
 
 
-def _scaled(values: FloatVector) -> FloatVector:
+def _scale(values: FloatVector) -> FloatVector:
     """Divide by a power of two, which changes no digit, so that squares are neither infinite nor 0."""
     scaled: FloatVector = np.ldexp(values, -int(np.frexp(np.abs(values).max())[1]))
     return scaled
@@ -75,7 +75,7 @@ def contingency(one: IntVector, other: IntVector) -> float:
     return float(((shares - expected) ** 2 / expected).sum() / (fewer - 1))
 
 
-def _binned(codes: IntVector) -> IntVector:
+def _bin_codes(codes: IntVector) -> IntVector:
     """Number the codes that occur. If there are many, neighbours share a number."""
     values, number, counts = np.unique(codes, return_inverse=True, return_counts=True)
     if len(values) <= MOST_VALUES:
@@ -85,7 +85,7 @@ def _binned(codes: IntVector) -> IntVector:
     return np.unique(run, return_inverse=True)[1][number].astype(np.int32)
 
 
-def clustered(likeness: FloatMatrix, groups: int) -> list[list[int]]:
+def cluster_columns(likeness: FloatMatrix, groups: int) -> list[list[int]]:
     """Split columns into groups around medoids, by how strongly they are correlated (k-medoids, PAM).
 
     Ties go to the earlier column, so equal tables have equal groups. O(columns^3 x groups) a round.

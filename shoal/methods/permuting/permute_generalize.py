@@ -12,7 +12,7 @@ from shoal.coding import CodedTable
 from shoal.coding.columns import Columns
 from shoal.coding.population import population_of
 from shoal.errors import LimitError, Problem
-from shoal.judging.models.delta_presence import SLACK, DeltaPresence, asked_presence, without_presence
+from shoal.judging.models.delta_presence import SLACK, DeltaPresence, require_presence, without_presence
 from shoal.judging.models.model import Model
 from shoal.judging.models.requirements import Requirements
 from shoal.methods.method import Shows
@@ -24,7 +24,7 @@ from shoal.release.layout import Buckets, ProposedBuckets
 from shoal.release.published import Boxes, Published
 from shoal.support.arrays import IntMatrix, LongVector
 from shoal.support.run import Run
-from shoal.support.wording import setting
+from shoal.support.wording import format_setting
 
 BOXES, PEOPLE = "boxes", "people"
 MOST_STATES = 50_000
@@ -56,13 +56,16 @@ class PermuteGeneralize(Permuting):
     limit: int = MOST_STATES
     """How many states counting may use per mapping; a mapping that needs more is skipped."""
 
-    def unsuited(self, requirements: Requirements, sensitive: Sequence[str]) -> list[Problem]:
+    def problems_with(self, requirements: Requirements, sensitive: Sequence[str]) -> list[Problem]:
         """It needs bounds on presence."""
-        return [*super().unsuited(requirements, sensitive), *without_presence(requirements.models, self.name)]
+        return [
+            *super().problems_with(requirements, sensitive),
+            *without_presence(requirements.models, self.name),
+        ]
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
         """Choose mappings bucket by bucket; then check people who match several buckets, join these, and repeat."""
-        model = asked_presence(requirements.models, self.name)
+        model = require_presence(requirements.models, self.name)
         work = _Buckets(table, self._first_buckets(table, requirements, model, run), model, self.limit)
         while True:
             work.choose(run)
@@ -153,7 +156,7 @@ class _Buckets:
                 raise LimitError(
                     f"a bucket of {len(rows):,} rows among {len(people):,} people cannot satisfy {self.model.title} "
                     "even if it is fully generalized",
-                    f"Choose a larger {setting('method.k', ...)}, looser bounds, or the method mpalm",
+                    f"Choose a larger {format_setting('method.k', ...)}, looser bounds, or the method mpalm",
                 )
             for j, level in enumerate(found):
                 self.low[rows, j], self.high[rows, j] = mappings.cells(
@@ -167,13 +170,13 @@ class _Buckets:
         Each bucket by itself is within the bounds, so only buckets that share people are checked, in the union. A
         person who matches one of them alone may be outside the bounds because others match several.
         """
-        fitting = self._fitting(run)
+        fitting = self._find_matching_buckets(run)
         if self.model.low > 0 and len(fitting) < len(self.tuples):
             lost = int(self.many.sum() - self.many[list(fitting)].sum())
             raise LimitError(
                 f"{lost:,} people of the population match no bucket, so they are certainly not in the table, which "
                 f"{self.model.title} forbids",
-                f"Choose {setting('method.partitioner', BOXES)}",
+                f"Choose {format_setting('method.partitioner', BOXES)}",
             )
         several = [t for t, buckets in fitting.items() if len(buckets) > 1]
         if not several:
@@ -213,7 +216,7 @@ class _Buckets:
                 self.box_low[bucket, j], self.box_high[bucket, j] = lifted[0][0], lifted[1][0]
         return True
 
-    def _fitting(self, run: Run) -> dict[int, list[int]]:
+    def _find_matching_buckets(self, run: Run) -> dict[int, list[int]]:
         """Return the buckets that match each distinct person, by what the buckets show."""
         found: dict[int, list[int]] = {}
         numbers = np.unique(self.bucket_of[self.bucket_of >= 0]).tolist()

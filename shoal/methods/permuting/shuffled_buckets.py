@@ -17,15 +17,15 @@ from shoal.judging.models.k_type import KType
 from shoal.judging.models.model import Model
 from shoal.judging.models.requirements import Requirements
 from shoal.methods import METHODS
-from shoal.methods.blocks import fitting
+from shoal.methods.blocks import whole_blocks_suffice
 from shoal.methods.method import Method, Parts, Shows
-from shoal.methods.parts import divided
+from shoal.methods.parts import release_in_parts
 from shoal.release import Release
 from shoal.release.layout import ProposedBuckets, Shuffling
 from shoal.release.published import Published
 from shoal.support.arrays import IntMatrix, IntVector
 from shoal.support.run import Run
-from shoal.support.wording import setting
+from shoal.support.wording import format_setting
 
 SHUFFLED = "as it is, shuffled within buckets"
 
@@ -61,7 +61,7 @@ class Permuting(Method):
         """The quasi-identifiers of a row stay together, so that a row can be compared with a person."""
         return False
 
-    def unsuited(self, requirements: Requirements, sensitive: Sequence[str]) -> list[Problem]:
+    def problems_with(self, requirements: Requirements, sensitive: Sequence[str]) -> list[Problem]:
         """Return what cannot be verified if quasi-identifiers are shuffled: who can be linked, and which cells are
         false."""
         problems = []
@@ -99,9 +99,11 @@ class Permuting(Method):
             raise PolicyError(problems)
 
     @property
-    def steered_by(self) -> tuple[str, ...]:
+    def kinds_that_steer(self) -> tuple[str, ...]:
         """Return what steers the method that makes the buckets; nothing else is optimized."""
-        return () if self.partitioner in self.own_partitioners else METHODS[self.partitioner]().steered_by
+        return (
+            () if self.partitioner in self.own_partitioners else METHODS[self.partitioner]().kinds_that_steer
+        )
 
     @property
     def builds_on(self) -> Method | None:
@@ -112,7 +114,7 @@ class Permuting(Method):
         """Refuse k before the work if exact quasi-identifiers do not satisfy it. O(rows)."""
         from shoal.kernels.grouping import distinct
 
-        asked = [int(model.required) for model in requirements.models if model.key is K]
+        asked = [int(model.threshold) for model in requirements.models if model.key is K]
         if not asked:
             return
         number, first = distinct(table.quasi.wide)
@@ -138,7 +140,7 @@ class Permuting(Method):
         )
         options = {"strict": self.strict} if _has_strict(kind) else {}
         try:
-            made = divided(kind(**options), table, wanted, run)
+            made = release_in_parts(kind(**options), table, wanted, run)
         except (InfeasibleError, LimitError) as error:
             # The policy does not ask for buckets of k rows, so nothing is proven about other releases.
             raise LimitError(str(error), self._smaller(table, wanted)) from None
@@ -148,8 +150,8 @@ class Permuting(Method):
         """Name the largest smaller k with which there are buckets, if there is one. O(k x rows)."""
         others = wanted.models[len(self.sizes) :]
         for k in range(self.k - 1, 1, -1):
-            if fitting(table, replace(wanted, models=(KAnonymity(k=k), *others))):
-                return f"Buckets have at least {self.k:,} rows: choose {setting('method.k', k)}"
+            if whole_blocks_suffice(table, replace(wanted, models=(KAnonymity(k=k), *others))):
+                return f"Buckets have at least {self.k:,} rows: choose {format_setting('method.k', k)}"
         return ""
 
 
@@ -158,7 +160,7 @@ def _has_strict(kind: Any) -> bool:
     return any(option.name == "strict" for option in fields(kind))
 
 
-def shuffled_within(bucket_of: IntVector, random: np.random.Generator) -> IntVector:
+def shuffle_within(bucket_of: IntVector, random: np.random.Generator) -> IntVector:
     """Return for each row another row of its bucket, each once, in random order. Rows without a bucket stay.
 
     O(rows log rows).
@@ -180,7 +182,7 @@ def own_cells(bucket_of: IntVector) -> IntVector:
 def each_column(table: CodedTable, bucket_of: IntVector, run: Run) -> IntMatrix:
     """Return whose value each cell shows if every column is shuffled by itself."""
     columns = len(table.attributes) + len(table.sensitive)
-    return np.stack([shuffled_within(bucket_of, run.random) for _ in range(columns)], axis=1)
+    return np.stack([shuffle_within(bucket_of, run.random) for _ in range(columns)], axis=1)
 
 
 def only_sensitive(table: CodedTable, bucket_of: IntVector, run: Run) -> IntMatrix:
@@ -188,7 +190,7 @@ def only_sensitive(table: CodedTable, bucket_of: IntVector, run: Run) -> IntMatr
     quasi = len(table.attributes)
     own = np.arange(table.rows, dtype=np.int32)[:, None]
     shown_from = np.tile(own, (1, quasi + len(table.sensitive)))
-    shown_from[:, quasi:] = shuffled_within(bucket_of, run.random)[:, None]
+    shown_from[:, quasi:] = shuffle_within(bucket_of, run.random)[:, None]
     return shown_from
 
 
@@ -223,12 +225,12 @@ class Bucketization(Permuting):
             table.quasi.wide,
             table.quasi.wide,
             layout=ProposedBuckets(
-                bucket_of, only_sensitive(table, bucket_of, run), self.shuffled_together(table)
+                bucket_of, only_sensitive(table, bucket_of, run), self.find_shuffling(table)
             ),
             facts=facts_of(bucket_of, quasi="as it is", sensitive=SHUFFLED),
         )
 
-    def shuffled_together(self, table: CodedTable | Published) -> Shuffling:
+    def find_shuffling(self, table: CodedTable | Published) -> Shuffling:
         """Quasi-identifiers stay in their rows."""
         return Shuffling((tuple(range(len(table.attributes))),))
 

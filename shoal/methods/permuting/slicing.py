@@ -14,15 +14,15 @@ from shoal.coding.hierarchy import Hierarchy, Level
 from shoal.errors import DataError, LimitError, PolicyError, Problem, did_you_mean
 from shoal.judging.models.model import GroupModel, one_class
 from shoal.judging.models.requirements import Requirements
-from shoal.methods.permuting.column_groups import CORRELATIONS, clustered, correlations
-from shoal.methods.permuting.shuffled_buckets import SHUFFLED, Permuting, facts_of, own_cells, shuffled_within
+from shoal.methods.permuting.column_groups import CORRELATIONS, cluster_columns, correlations
+from shoal.methods.permuting.shuffled_buckets import SHUFFLED, Permuting, facts_of, own_cells, shuffle_within
 from shoal.release import Release
 from shoal.release.layout import ProposedBuckets, Shuffling
 from shoal.release.published import Published
 from shoal.support.arrays import BoolVector, FloatVector, IntVector
 from shoal.support.brief import Brief
 from shoal.support.run import Run
-from shoal.support.wording import setting
+from shoal.support.wording import format_setting
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,13 +71,13 @@ class Slicing(Permuting):
         bucket_of = self._buckets(table, requirements, run, _with_sensitive(groups, len(table.attributes)))
         shown_from = np.empty((table.rows, len(table.attributes) + len(table.sensitive)), np.int32)
         for group in groups:
-            shown_from[:, group] = shuffled_within(bucket_of, run.random)[:, None]
+            shown_from[:, group] = shuffle_within(bucket_of, run.random)[:, None]
         names = [attribute.name for attribute in (*table.attributes, *table.sensitive)]
         return Release(
             own_cells(bucket_of),
             table.quasi.wide,
             table.quasi.wide,
-            layout=ProposedBuckets(bucket_of, shown_from, _shuffled_as(groups, len(table.attributes))),
+            layout=ProposedBuckets(bucket_of, shown_from, _build_shuffling(groups, len(table.attributes))),
             facts=facts_of(
                 bucket_of,
                 quasi=SHUFFLED,
@@ -86,9 +86,9 @@ class Slicing(Permuting):
             ),
         )
 
-    def shuffled_together(self, table: CodedTable | Published) -> Shuffling:
+    def find_shuffling(self, table: CodedTable | Published) -> Shuffling:
         """Groups follow from the table and the options alone."""
-        return _shuffled_as(self._groups(table), len(table.attributes))
+        return _build_shuffling(self._groups(table), len(table.attributes))
 
     def _groups(self, table: CodedTable | Published) -> list[list[int]]:
         """Return groups of columns, quasi-identifiers first, each column in one group."""
@@ -115,7 +115,7 @@ class Slicing(Permuting):
                 )
             inside = len(names) if self.with_sensitive else quasi
             wanted = -(-inside // 2) if self.columns is None else self.columns
-            found = clustered(correlations(table, self.correlation)[:inside, :inside], wanted)
+            found = cluster_columns(correlations(table, self.correlation)[:inside, :inside], wanted)
         alone = set(range(len(names))) - {j for group in found for j in group}
         return sorted([*found, *([j] for j in alone)])
 
@@ -130,17 +130,17 @@ class Slicing(Permuting):
         extended, rules = _by_linked_values(table, requirements, linked)
         whole = one_class(extended)
         for rule in rules:
-            if not rule.satisfied(whole).all() and requirements.suppressible(table.rows) == 0:
+            if not rule.holds_in(whole).all() and requirements.suppressible(table.rows) == 0:
                 names = " and ".join(table.attributes[j].name for j in linked)
                 raise LimitError(
                     f"even one bucket of all rows does not satisfy {rule.title} for each value of {names}, which "
                     "shares a group with sensitive columns",
-                    f"Take it out of their group ({setting('method.groups', ...)}), or ask for less",
+                    f"Take it out of their group ({format_setting('method.groups', ...)}), or ask for less",
                 )
         return self.buckets(extended, requirements, run, rules).region_of
 
 
-def _shuffled_as(groups: list[list[int]], quasi: int) -> Shuffling:
+def _build_shuffling(groups: list[list[int]], quasi: int) -> Shuffling:
     together = [tuple(j for j in group if j < quasi) for group in groups]
     kept = [group for group in together if group]
     place = {
@@ -180,28 +180,28 @@ class PerLinkedValue(Brief, GroupModel):
     """Per sensitive column: pair -> sensitive value."""
 
     @property
-    def required(self) -> float:
+    def threshold(self) -> float:
         """What the model requires."""
-        return self.rule.required
+        return self.rule.threshold
 
     @property
     def title(self) -> str:
         """Name the model."""
         return self.rule.title
 
-    def reached(self, groups: Groups) -> FloatVector:
+    def score_groups(self, groups: Groups) -> FloatVector:
         """Return what the worst subgroup of each group reaches."""
         subgroups, owner = self._subgroups(groups)
-        reached = self.rule.reached(subgroups)
+        reached = self.rule.score_groups(subgroups)
         higher = self.rule.higher_is_safer
         worst = np.full(len(groups), np.inf if higher else -np.inf)
         (np.minimum if higher else np.maximum).at(worst, owner, reached)
         return worst
 
-    def satisfied(self, groups: Groups) -> BoolVector:
+    def holds_in(self, groups: Groups) -> BoolVector:
         """Return the groups whose subgroups all satisfy the model; an empty group does not."""
         subgroups, owner = self._subgroups(groups)
-        failing = np.bincount(owner, ~self.rule.satisfied(subgroups), len(groups))
+        failing = np.bincount(owner, ~self.rule.holds_in(subgroups), len(groups))
         return np.asarray((failing == 0) & (groups.size > 0))
 
     def _subgroups(self, groups: Groups) -> tuple[Groups, IntVector]:
@@ -233,7 +233,7 @@ def _by_linked_values(
     for j, attribute in enumerate(table.sensitive):
         size = attribute.hierarchy.size
         pairs, number = np.unique(part * size + table.secrets.wide[:, j], return_inverse=True)
-        attributes.append(Attribute(f"{attribute.name} linked", _unnamed(len(pairs))))
+        attributes.append(Attribute(f"{attribute.name} linked", _build_nameless(len(pairs))))
         codes.append(number.astype(np.int32))
         part_of.append((pairs // size).astype(np.int32))
         value_of.append((pairs % size).astype(np.int32))
@@ -249,7 +249,7 @@ def _by_linked_values(
     return extended, rules
 
 
-def _unnamed(size: int) -> Hierarchy:
+def _build_nameless(size: int) -> Hierarchy:
     """Return a domain of numbers that are never shown."""
     import polars as pl
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.coding import CodedTable
-from shoal.judging.membership.bucket import Bucket, propagated
+from shoal.judging.membership.bucket import Bucket, propagate_counts
 from shoal.judging.membership.chances import membership
 from shoal.judging.models.delta_presence import SLACK, DeltaPresence
 from shoal.support.arrays import IntMatrix, IntVector, LongVector
@@ -38,7 +38,7 @@ class BucketMappings:
     ) -> None:
         self.table, self.rows, self.people, self.model = table, rows, people, model
         self.low, self.high = low, high
-        self.shown = cache(self._shown)
+        self.shown = cache(self._count_shown)
         self.open_bits = cache(self._open_bits)
         self.tried = self.counted = 0
 
@@ -60,7 +60,7 @@ class BucketMappings:
             return codes, codes
         return np.full_like(codes, self.low[j]), np.full_like(codes, self.high[j])
 
-    def _shown(self, j: int, level: int) -> tuple[LongVector, LongVector]:
+    def _count_shown(self, j: int, level: int) -> tuple[LongVector, LongVector]:
         """Number the values of the people at a level, and count the rows that show each."""
         own, theirs = self.cells(self.rows[:, j], j, level)[0], self.cells(self.people[:, j], j, level)[0]
         values, number = np.unique(np.concatenate([theirs, own]), return_inverse=True)
@@ -81,7 +81,7 @@ class BucketMappings:
             mapping = tuple(left[0].tolist())
             left = left[1:]
             self.tried += 1
-            if self._allowed(mapping, limit, most):
+            if self._is_allowed(mapping, limit, most):
                 return mapping
             failed += 1
             if failed == PATIENCE:
@@ -131,19 +131,19 @@ class BucketMappings:
         if self.model.low <= 0 and self.model.high >= 1:
             return False
         bucket, _, _ = self._question(columns, levels)
-        least, most = propagated(bucket)
+        least, most = propagate_counts(bucket)
         return self._outside(least == bucket.people, most == 0)
 
     def _outside(self, all_in: NDArray[np.bool_], all_out: NDArray[np.bool_]) -> bool:
         return bool((self.model.high < 1 and all_in.any()) or (self.model.low > 0 and all_out.any()))
 
-    def _allowed(self, mapping: Mapping, limit: int, most_bits: float) -> bool:
+    def _is_allowed(self, mapping: Mapping, limit: int, most_bits: float) -> bool:
         bucket, counts, tuples = self._question(tuple(range(len(mapping))), mapping)
         people = bucket.people
         bits = self._bits(mapping, people, tuples)
         if bits > most_bits and people.min() == 1:
             return False  # Too expensive to count, and some people are unique.
-        least, most = propagated(bucket)
+        least, most = propagate_counts(bucket)
         if self._outside(least == people, most == 0):
             return False
         # People of one tuple have the same probability, so bounds on the tuple are bounds on them.

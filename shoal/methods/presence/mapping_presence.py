@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from shoal.coding import CodedTable
-from shoal.coding.population import counted_together
-from shoal.judging.models.delta_presence import DeltaPresence, asked_presence, presence_models
+from shoal.coding.population import count_with_population
+from shoal.judging.models.delta_presence import DeltaPresence, presence_models, require_presence
 from shoal.judging.models.requirements import Requirements
 from shoal.support.arrays import IntMatrix, LongVector
 
@@ -22,14 +22,14 @@ class PresenceRule:
     def __init__(self, table: CodedTable, model: DeltaPresence) -> None:
         self.model = model
         self.trees = [attribute.hierarchy for attribute in table.attributes]
-        self.codes, self.people, _ = counted_together(table)
+        self.codes, self.people, _ = count_with_population(table)
 
     @classmethod
     def of(cls, table: CodedTable, requirements: Requirements, method: str) -> PresenceRule | None:
         """Return the rule, or None if the policy has no presence bounds."""
         if not presence_models(requirements.models):
             return None
-        return cls(table, asked_presence(requirements.models, method))
+        return cls(table, require_presence(requirements.models, method))
 
     def holds(self, levels: LongVector, nodes: IntMatrix, rows: LongVector) -> bool:
         """Judge groups with these numbers of rows, given by the first codes of their nodes. O(distinct people)."""

@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.coding import Attribute, CodedTable
-from shoal.coding.population import counted_together
+from shoal.coding.population import count_with_population
 from shoal.errors import LimitError, Problem
 from shoal.judging.models.delta_presence import (
     DeltaPresence,
-    asked_presence,
     presence_models,
+    require_presence,
     without_presence,
 )
 from shoal.judging.models.requirements import Requirements
@@ -46,13 +46,13 @@ class MPALM(Method):
     paper: ClassVar[str] = "Nergiz, Clifton: delta-Presence without Complete World Knowledge, TKDE 2010"
     parts: ClassVar[Parts | str] = "bounds on presence are about everybody who could be in the table"
 
-    def unsuited(self, requirements: Requirements, sensitive: Sequence[str]) -> list[Problem]:
+    def problems_with(self, requirements: Requirements, sensitive: Sequence[str]) -> list[Problem]:
         """It needs bounds on presence."""
         return without_presence(requirements.models, self.name)
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
         """Split until no allowed split is left. O(tuples x columns) for each level of boxes."""
-        return _Cutting(table, requirements, asked_presence(requirements.models, self.name)).release(run)
+        return _Cutting(table, requirements, require_presence(requirements.models, self.name)).release(run)
 
 
 class _Cutting:
@@ -60,7 +60,7 @@ class _Cutting:
 
     def __init__(self, table: CodedTable, requirements: Requirements, model: DeltaPresence) -> None:
         self.table, self.requirements, self.model = table, requirements, model
-        codes, self.people, self.rows = counted_together(table)
+        codes, self.people, self.rows = count_with_population(table)
         self.codes = np.asfortranarray(codes)
         self.plain = len(presence_models(requirements.models)) == len(requirements.models)
         self.losses = losses_of(table, requirements.measure)
@@ -69,7 +69,7 @@ class _Cutting:
     def release(self, run: Run) -> Release:
         blocks = self._blocks()
         boxes, cuts = self._cut_at_once(blocks) if self.plain else self._cut(blocks, run)
-        return self._published(boxes, cuts)
+        return self._publish_boxes(boxes, cuts)
 
     def _cut_at_once(self, blocks: list[LongVector]) -> tuple[list[LongVector], int]:
         """Split if presence is the only requirement: the same as `_cut`, compiled."""
@@ -112,7 +112,7 @@ class _Cutting:
         _, block_of = np.unique(tops, axis=0, return_inverse=True)
         order = np.argsort(block_of.ravel(), kind="stable")
         blocks = np.split(order, np.flatnonzero(np.diff(block_of.ravel()[order])) + 1)
-        failing = next((block for block in blocks if not self._allowed([block])), None)
+        failing = next((block for block in blocks if not self._are_allowed([block])), None)
         if failing is not None:
             rows, people = int(self.rows[failing].sum()), int(self.people[failing].sum())
             whole = "the table has" if len(blocks) == 1 else "generalization limits leave a block of"
@@ -122,7 +122,7 @@ class _Cutting:
             )
         return blocks
 
-    def _allowed(self, parts: list[LongVector]) -> bool:
+    def _are_allowed(self, parts: list[LongVector]) -> bool:
         """Return whether boxes satisfy all requirements; a box without rows is not published."""
         for part in parts:
             if not self.model.allows(int(self.rows[part].sum()), int(self.people[part].sum())):
@@ -137,8 +137,8 @@ class _Cutting:
             if self.rows[part].any():
                 box_of[part] = used
                 used += 1
-        groups = table.grouped(box_of[self._tuple_of_row], used)
-        return bool(self.requirements.satisfied(groups).all())
+        groups = table.group_rows(box_of[self._tuple_of_row], used)
+        return bool(self.requirements.holds_in(groups).all())
 
     @cached_property
     def _tuple_of_row(self) -> IntVector:
@@ -165,7 +165,7 @@ class _Cutting:
         for _, j, first in sorted(good, key=lambda entry: (-entry[0], entry[1])):
             side = np.searchsorted(first, self.codes[box, j], side="right")
             parts = [box[side == value] for value in np.unique(side)]
-            if self._allowed(parts):
+            if self._are_allowed(parts):
                 return parts
         return None
 
@@ -229,7 +229,7 @@ class _Cutting:
             (rows >= self.model.low * people - slack) & (rows <= self.model.high * people + slack)
         )
 
-    def _published(self, boxes: list[LongVector], cuts: int) -> Release:
+    def _publish_boxes(self, boxes: list[LongVector], cuts: int) -> Release:
         """Publish each box as the closure of its rows if presence allows it, else as that of its people."""
         from shoal.kernels.presence import shrink_boxes
 

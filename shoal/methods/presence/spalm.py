@@ -10,12 +10,12 @@ from typing import ClassVar
 import numpy as np
 
 from shoal.coding import CodedTable
-from shoal.coding.population import counted_together
+from shoal.coding.population import count_with_population
 from shoal.errors import LimitError, Problem
 from shoal.judging.models.delta_presence import (
     DeltaPresence,
-    asked_presence,
     presence_models,
+    require_presence,
     without_presence,
 )
 from shoal.judging.models.requirements import Requirements
@@ -44,7 +44,7 @@ class SPALM(Method):
     paper: ClassVar[str] = "Nergiz, Atzori, Clifton: Hiding the Presence of Individuals, SIGMOD 2007"
     parts: ClassVar[Parts | str] = "bounds on presence are about everybody who could be in the table"
 
-    def unsuited(self, requirements: Requirements, sensitive: Sequence[str]) -> list[Problem]:
+    def problems_with(self, requirements: Requirements, sensitive: Sequence[str]) -> list[Problem]:
         """It needs bounds on presence."""
         return without_presence(requirements.models, self.name)
 
@@ -54,7 +54,7 @@ class SPALM(Method):
         Takes the undecided mapping with the least loss, and bisects a chain from it to the top for the highest mapping
         that fails. Worst case O(mappings x distinct tuples), usually some dozens of groupings.
         """
-        return _Search(table, requirements, asked_presence(requirements.models, self.name)).best(run)
+        return _Search(table, requirements, require_presence(requirements.models, self.name)).best(run)
 
 
 class _Search:
@@ -63,7 +63,7 @@ class _Search:
     def __init__(self, table: CodedTable, requirements: Requirements, model: DeltaPresence) -> None:
         self.table, self.requirements, self.model = table, requirements, model
         self.lattice = Lattice(table)
-        self.codes, self.people, self.rows = counted_together(table)
+        self.codes, self.people, self.rows = count_with_population(table)
         self.losses = [self._column_losses(j) for j in range(len(table.attributes))]
         self.steps = [np.maximum(np.diff(losses), 1e-12) for losses in self.losses]
         self.plain = len(presence_models(requirements.models)) == len(requirements.models)
@@ -158,8 +158,8 @@ class _Search:
         from shoal.kernels.grouping import distinct
 
         class_of, first = distinct(self._nodes(self.table.quasi.wide, levels))
-        groups = self.table.grouped(class_of, len(first))
-        return bool(self.requirements.satisfied(groups).all())
+        groups = self.table.group_rows(class_of, len(first))
+        return bool(self.requirements.holds_in(groups).all())
 
     def _release(self, levels: LongVector) -> Release:
         from shoal.kernels.grouping import distinct

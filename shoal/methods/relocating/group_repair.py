@@ -74,12 +74,12 @@ class Mender:
         """Put all rows back where they came from."""
         self.pieces = Pieces(np.arange(len(self.rows)), self.home.copy(), self.rows.copy())
 
-    def satisfied(self) -> BoolVector:
+    def find_satisfied(self) -> BoolVector:
         """Return which groups satisfy the models now; empty groups do not."""
         sizes = self.sizes()
         live = np.flatnonzero(sizes)
         good = np.zeros(len(sizes), np.bool_)
-        good[live] = self._satisfied(self.pieces, live)
+        good[live] = self._check_groups(self.pieces, live)
         return good
 
     def apart(self, g: int) -> LongVector:
@@ -121,7 +121,7 @@ class Mender:
         apart = np.count_nonzero(self.nodes[home[moved]] != self.nodes[pieces.at[moved]], axis=1)
         return int(apart @ pieces.rows[moved])
 
-    def _satisfied(self, pieces: Pieces, wanted: LongVector, merged: int = -1) -> BoolVector:
+    def _check_groups(self, pieces: Pieces, wanted: LongVector, merged: int = -1) -> BoolVector:
         """Return whether groups satisfy the models; with `merged`, each of them joined with that group."""
         place = np.full(len(self.nodes), -1, np.int64)
         place[wanted] = np.arange(len(wanted))
@@ -136,7 +136,7 @@ class Mender:
             group_of.astype(np.int32), len(wanted), codes, self.table.sensitive, self.table.sensitive_counts,
             pieces.rows[chosen],
         )  # fmt: skip
-        return self.requirements.satisfied(made)
+        return self.requirements.holds_in(made)
 
     def mend(
         self, cells: int, limit: float, most: int, random: np.random.Generator | None = None
@@ -145,7 +145,7 @@ class Mender:
         stays within `limit`. Return whether all but `most` rows are in groups that satisfy the models, and which do.
         """
         sizes = self.sizes()
-        good = self.satisfied()
+        good = self.find_satisfied()
         failing = np.flatnonzero(~good & (sizes > 0))
         short = int(sizes[failing].sum())
         used = self.cells_changed(self.pieces)
@@ -159,7 +159,7 @@ class Mender:
                 nearest = nearest[np.argsort(self.apart(g)[nearest], kind="stable")][:NEAREST]
             before = self.pieces
             best: tuple[int, Pieces] | None = None
-            for changed in (self._filled(g, nearest), self._dissolved(g, nearest)):
+            for changed in (self._fill_group(g, nearest), self._dissolve_group(g, nearest)):
                 if changed is not None:
                     price = self.cells_changed(changed)
                     self.pieces = changed
@@ -175,18 +175,18 @@ class Mender:
             good[g] = bool(np.any(self.pieces.at == g))
         return short <= most, good
 
-    def _dissolved(self, g: int, nearest: LongVector) -> Pieces | None:
+    def _dissolve_group(self, g: int, nearest: LongVector) -> Pieces | None:
         """Move a whole group to the closest one that still satisfies the models with it."""
         if not len(nearest):
             return None
-        suited = np.flatnonzero(self._satisfied(self.pieces, nearest, merged=g))
+        suited = np.flatnonzero(self._check_groups(self.pieces, nearest, merged=g))
         if not len(suited):
             return None
         changed = self.pieces.copy()
         changed.at[changed.at == g] = nearest[suited[0]]
         return changed
 
-    def _filled(self, g: int, nearest: LongVector) -> Pieces | None:
+    def _fill_group(self, g: int, nearest: LongVector) -> Pieces | None:
         """Take rows with sensitive values that are rare in the group from close groups that can spare them."""
         changed = self.pieces.copy()
         rank = np.full(len(self.nodes), len(nearest))
@@ -208,7 +208,7 @@ class Mender:
             donor = int(changed.at[piece])
             trial = changed.copy()
             trial.move(piece, g, min(1 << step // 4, int(changed.rows[piece])))
-            ours, theirs = self._satisfied(trial, np.array([g, donor]))
+            ours, theirs = self._check_groups(trial, np.array([g, donor]))
             if not theirs:
                 refused.add(piece)
                 continue

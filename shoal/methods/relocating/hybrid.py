@@ -65,7 +65,7 @@ class Hybrid(Relocating):
         """
         rules = group_rules(requirements, self.measure)
         presence = PresenceRule.of(table, requirements, self.name)
-        return self.tested(
+        return self.make_tested(
             table,
             requirements,
             lambda allowance: Search(table, rules, run, allowance, self.prune, presence).best(),
@@ -280,9 +280,9 @@ class Search:
         done = Relocated(bool(holds), moves[:made], after, after >= k, float(chi))
         if not self.judge.others or not holds:
             return done
-        return self._mended(rolled, done, limit, random)
+        return self._repair_groups(rolled, done, limit, random)
 
-    def _mended(
+    def _repair_groups(
         self, rolled: RollUp, done: Relocated, limit: float, random: np.random.Generator | None
     ) -> Relocated:
         """Relocate further until the models other than k are satisfied as well."""
@@ -294,7 +294,7 @@ class Search:
         )
         nodes = np.stack([rollups.codes(rolled.keys, j) for j in range(rollups.quasi)], axis=1)
         mender = Mender(self.table, self.judge.requirements, nodes, group_of, secrets, fine.weights)
-        untouched = mender.satisfied()
+        untouched = mender.find_satisfied()
         mender.follow(done.moves)
         holds, good = mender.mend(self.allowance.cells, limit, self.judge.most, random)
         # Other models may suppress groups that the limit assumed to be published: test only what is left.
@@ -315,7 +315,7 @@ class Search:
         from shoal.kernels.grouping import distinct
 
         judge, levels = self.judge, self.levels
-        rolled, _, numbers = judge.rollups.numbered(levels)
+        rolled, _, numbers = judge.rollups.number_groups(levels)
         group_of = numbers[judge.rollups.number_of].astype(np.int32)
         done = self.relocate(rolled, self.lattice.index(levels))
         cell_of = group_of
@@ -323,7 +323,7 @@ class Search:
             # Rows of one group with the same sensitive values form one cell, numbered as in the moves.
             own = np.column_stack([group_of, self.table.secrets.wide]).astype(np.int32)
             cell_of = distinct(np.vstack([done.cells, own]))[0][len(done.cells) :]
-        target_of = moved_rows(group_of, cell_of, done.moves, self.run.random)
+        target_of = move_rows(group_of, cell_of, done.moves, self.run.random)
         good = done.good
         place = np.full(len(good), -1, np.int32)
         place[good] = np.arange(int(good.sum()), dtype=np.int32)
@@ -365,7 +365,7 @@ class Search:
             self.run.progress("search", at / self.lattice.size)
 
 
-def moved_rows(
+def move_rows(
     group_of: IntVector, cell_of: IntVector, moves: IntMatrix, random: np.random.Generator
 ) -> IntVector:
     """Return row -> group after the moves. The rows of a cell that move are random; no row moves twice. O(rows)."""

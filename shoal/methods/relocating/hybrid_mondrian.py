@@ -18,7 +18,7 @@ from shoal.methods.loss_tables import cell_measure, losses_of
 from shoal.methods.method import Abilities
 from shoal.methods.relocating.relocation import Allowance, Relocating, account, check_options, group_rules
 from shoal.release import Release
-from shoal.release.render import shown_ends
+from shoal.release.render import ends_of_cells
 from shoal.support.arrays import IntMatrix, IntVector
 from shoal.support.run import Run
 
@@ -67,7 +67,7 @@ class HybridMondrian(Relocating):
         base = Mondrian(strict=self.strict, choose=self.choose).anonymize(table, rules, run)
         # A box that is split gets new groups, which are only certain to satisfy plain k.
         k = rules.k if rules.plain_k(table) else 0
-        return self.tested(
+        return self.make_tested(
             table,
             requirements,
             lambda allowance: relocate_within(table, base, allowance, rules.measure, run, k),
@@ -106,22 +106,22 @@ class Relocate(Relocating):
         raise PolicyError([Problem("method.base", message, hint)])
 
     @property
-    def steered_by(self) -> tuple[str, ...]:
+    def kinds_that_steer(self) -> tuple[str, ...]:
         """Relocation is steered by measures of cells, and the other method must be, too."""
-        return tuple(kind for kind in self.can.optimize if kind in METHODS[self.base]().steered_by)
+        return tuple(kind for kind in self.can.optimize if kind in METHODS[self.base]().kinds_that_steer)
 
-    def unsuited(self, requirements: Requirements, sensitive: Sequence[str]) -> list[Problem]:
+    def problems_with(self, requirements: Requirements, sensitive: Sequence[str]) -> list[Problem]:
         """Return what neither relocation nor the other method can satisfy."""
         return [
-            *super().unsuited(requirements, sensitive),
-            *METHODS[self.base]().unsuited(group_rules(requirements), sensitive),
+            *super().problems_with(requirements, sensitive),
+            *METHODS[self.base]().problems_with(group_rules(requirements), sensitive),
         ]
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
         """Run the other method, then relocate within its classes; see `relocate_within`."""
         rules = group_rules(requirements)
         base = METHODS[self.base]().anonymize(table, rules, run)
-        return self.tested(
+        return self.make_tested(
             table,
             requirements,
             lambda allowance: relocate_within(table, base, allowance, requirements.measure, run),
@@ -150,16 +150,16 @@ def relocate_within(
         # The kernel counts every relocated row as lost, but other classes may cover it: the stated test allows more,
         # or less if classes overlap.
         found = region_of, low, high
-        test = _tested(table, *found)
+        test = _test_sizes(table, *found)
         passed, failed = 1.0, WIDEST
         if test.p_value < allowance.alpha:
             passed, failed = 0.0, 1.0
             found = _within(table, base, allowance, 0.0, measure, run, k)[:3]
-            test = _tested(table, *found)
+            test = _test_sizes(table, *found)
         for _ in range(TRIALS if limit > 0 else 0):
             factor = (passed + failed) / 2
             more = _within(table, base, allowance, factor * limit, measure, run, k)[:3]
-            wider = _tested(table, *more)
+            wider = _test_sizes(table, *more)
             if wider.p_value < allowance.alpha:
                 failed = factor
             else:
@@ -171,12 +171,12 @@ def relocate_within(
         **base.facts,
         "split": len(low) - len(base.low),
         **account(table, region_of, low, high, allowance, chi, degrees),
-        **_gained(table, base, measure, release),
+        **_compare_losses(table, base, measure, release),
     }
     return replace(release, facts=facts)
 
 
-def _tested(table: CodedTable, region_of: IntVector, low: IntMatrix, high: IntMatrix) -> ChiSquared:
+def _test_sizes(table: CodedTable, region_of: IntVector, low: IntMatrix, high: IntMatrix) -> ChiSquared:
     """Test the classes of a release as a verdict does."""
     return chi_squared(Evidence.of_release(table, Release(region_of, low, high, relocated=True)))
 
@@ -232,11 +232,11 @@ def _within(
     return region_of, low, high, float(chi)
 
 
-def _gained(table: CodedTable, base: Release, measure: str, relocated: Release) -> dict[str, float]:
+def _compare_losses(table: CodedTable, base: Release, measure: str, relocated: Release) -> dict[str, float]:
     """Return the loss with and without relocation, over the published rows."""
     out = {}
     for name, own in {"loss_without_relocation": base, "loss_with_relocation": relocated}.items():
-        first, last = shown_ends(table, own)
+        first, last = ends_of_cells(table, own)
         sizes = np.bincount(own.region_of[own.region_of >= 0], minlength=len(first))
         rule = cell_measure(measure)
         total = sum(

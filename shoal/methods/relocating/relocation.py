@@ -14,10 +14,10 @@ import numpy as np
 from shoal.coding import CodedTable
 from shoal.errors import PolicyError, Problem, did_you_mean
 from shoal.judging.linking.evidence import Evidence
-from shoal.judging.measures import steering
+from shoal.judging.measures import measures_that_steer
 from shoal.judging.models.hybrid_k import (
+    count_expected_rows,
     exact_tests,
-    expected,
     false_shares,
     size_test_levels,
     too_few,
@@ -52,7 +52,9 @@ def check_options(
         )
     elif measure and MEASURES[measure].steers not in kinds:
         message = f"'{measure}' cannot steer this method"
-        problems.append(Problem("method.measure", message, f"use one of {', '.join(steering(kinds))}"))
+        problems.append(
+            Problem("method.measure", message, f"use one of {', '.join(measures_that_steer(kinds))}")
+        )
     if variant not in VARIANTS:
         problems.append(Problem("method.variant", f"'{variant}' is unknown", did_you_mean(variant, VARIANTS)))
     if not 0 <= budget <= 1:
@@ -76,8 +78,8 @@ class Falsifying(Method):
             "who can be linked"
         )
 
-    def unsuited(self, requirements: Requirements, sensitive: Sequence[str]) -> list[Problem]:
-        """Return the notions of k: they count matching people."""
+    def problems_with(self, requirements: Requirements, sensitive: Sequence[str]) -> list[Problem]:
+        """Return a problem for each notion of k that counts matching people, which false cells would mislead."""
         classes = f'notion = "{KAnonymity.name}" asks for classes of k rows'
         return [
             Problem(
@@ -130,7 +132,7 @@ class Relocating(Falsifying):
         levels = size_test_levels(requirements.models)
         return Allowance.of(table, self.variant, min([self.budget, *budgets]), max([self.alpha, *levels]))
 
-    def tested(
+    def make_tested(
         self, table: CodedTable, requirements: Requirements, make: Callable[[Allowance], Release]
     ) -> Release:
         """Return what `make` proposes. In the statistical variants it must pass the test that the policy asks for, and
@@ -150,7 +152,7 @@ class Relocating(Falsifying):
                 return release
             stricter = max(allowance.alpha, level or 1)
             release = make(replace(allowance, alpha=stricter) if level else replace(allowance, cells=0))
-        few = "" if exact else too_few(expected(Evidence.of_release(table, release)))
+        few = "" if exact else too_few(count_expected_rows(Evidence.of_release(table, release)))
         notes = [note for note in (release.facts.get("note"), few) if note]
         return replace(release, facts={**release.facts, "note": "; ".join(notes)}) if few else release
 
@@ -220,7 +222,7 @@ def tail(degrees: int, chi: float) -> float:
     return float(chdtrc(degrees, max(chi, 0.0)))
 
 
-def changed_cells(
+def count_false_cells(
     codes: IntMatrix, region_of: IntVector, low: IntMatrix, high: IntMatrix
 ) -> tuple[LongVector, int]:
     """Count, per column, the cells whose range does not cover the row's own value, and the rows with such a cell.
@@ -249,7 +251,7 @@ def account(
     degrees: int,
 ) -> dict[str, Any]:
     """Return what the private record says about relocation: only counts, never which rows."""
-    counts, rows = changed_cells(table.quasi.wide, region_of, low, high)
+    counts, rows = count_false_cells(table.quasi.wide, region_of, low, high)
     cells = int(counts.sum())
     return {
         "relocated_rows": rows,

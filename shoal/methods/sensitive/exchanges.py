@@ -23,7 +23,7 @@ AT_ONCE = 20_000_000
 """Comparisons between two checks of progress and interrupts."""
 
 
-def exchanged(
+def exchange_rows(
     codes: IntMatrix,
     labels: IntMatrix,
     demand_of: LongVector,

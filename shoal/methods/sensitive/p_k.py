@@ -9,7 +9,7 @@ from shoal.coding import CodedTable
 from shoal.errors import check_known
 from shoal.judging.models.requirements import Requirements
 from shoal.methods.method import CLASSES_OF_PARTS, Abilities, Method, Parts, Shows
-from shoal.methods.sensitive.p_k_classes import Clustering, cluster, limited_by_values
+from shoal.methods.sensitive.p_k_classes import Clustering, cluster, values_limit_classes
 from shoal.release import Release
 from shoal.support.run import Run
 
@@ -77,7 +77,7 @@ class EnhancedPK(SensitiveFirst):
         """Grow as many classes as the feasibility bound allows, fewer where several columns conflict; improve them.
 
         O(classes x distinct rows x columns) to look for near rows, and O(rows x distinct rows) at worst to
-        choose among them. See `exchanged` for the improvement.
+        choose among them. See `exchange_rows` for the improvement.
         """
         found = cluster(table, requirements, run, guarded=True, at_random=True, improve=self.improve)
         return found.release(table)
@@ -103,13 +103,13 @@ class PK(SensitiveFirst):
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
         """Choose by the feasibility bound; at worst the cost of both methods."""
 
-        def clustered(guarded: bool) -> Clustering:
+        def cluster_rows(guarded: bool) -> Clustering:
             return cluster(table, requirements, run, guarded=guarded, at_random=guarded, improve=self.improve)
 
-        guarded = limited_by_values(table, requirements, run)
-        best = clustered(guarded)
+        guarded = values_limit_classes(table, requirements, run)
+        best = cluster_rows(guarded)
         if best.classes < best.bound or not guarded:
-            other = clustered(not guarded)
+            other = cluster_rows(not guarded)
             if (-other.classes, other.loss) < (-best.classes, best.loss):
                 best, guarded = other, not guarded
         return best.release(table, chosen="enhanced-p-k" if guarded else "greedy-p-k")

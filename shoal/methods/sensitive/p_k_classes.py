@@ -9,11 +9,11 @@ import numpy as np
 
 from shoal.coding import CodedTable
 from shoal.judging.models.demands import Demands, demands_of, outlook
-from shoal.judging.models.feasibility import unserved
+from shoal.judging.models.feasibility import find_unserved_blocks
 from shoal.judging.models.requirements import Requirements
-from shoal.methods.blocks import rows_by_block, satisfying
+from shoal.methods.blocks import find_satisfying_blocks, rows_by_block
 from shoal.methods.loss_tables import losses_of
-from shoal.methods.sensitive.exchanges import exchanged
+from shoal.methods.sensitive.exchanges import exchange_rows
 from shoal.release import Release, closures
 from shoal.support.arrays import FloatVector, IntMatrix, IntVector, LongVector
 from shoal.support.brief import Brief
@@ -65,10 +65,10 @@ def cluster(
     """Grow classes in each block of a table; suppress blocks that cannot satisfy the requirements.
 
     Leftover rows, which no class could be grown from, are assigned to the classes that lose least by them. With
-    `improve`, rows then move between classes (`exchanged`), unless a label has a largest share or people have several
-    rows: counts of distinct labels would not tell whether such classes hold. For models other than k, p, distinct l and
-    (alpha,k), classes that fail are merged with near ones. Raises InfeasibleError if too many rows would have to be
-    suppressed. See `grow_classes` for the cost.
+    `improve`, rows then move between classes (`exchange_rows`), unless a label has a largest share or people have
+    several rows: counts of distinct labels would not tell whether such classes hold. For models other than k, p,
+    distinct l and (alpha,k), classes that fail are merged with near ones. Raises InfeasibleError if too many rows would
+    have to be suppressed. See `grow_classes` for the cost.
     """
     problem = _Problem(table, requirements, run)
     problem.improve = improve
@@ -88,7 +88,7 @@ def cluster(
     return Clustering(class_of, classes, loss, bound, tuple(names), str(far) if far else "")
 
 
-def limited_by_values(table: CodedTable, requirements: Requirements, run: Run) -> bool:
+def values_limit_classes(table: CodedTable, requirements: Requirements, run: Run) -> bool:
     """Return whether sensitive values, and not rows, limit how many classes there can be. O(rows log rows)."""
     problem = _Problem(table, requirements, run)
     parts = [(len(rows), problem.labels(rows)) for rows in _blocks(table, requirements)[1]]
@@ -97,8 +97,10 @@ def limited_by_values(table: CodedTable, requirements: Requirements, run: Run) -
 
 def _blocks(table: CodedTable, requirements: Requirements) -> tuple[list[str], list[LongVector]]:
     """Return the names of the blocks that cannot satisfy the requirements, and the rows of each of the others."""
-    rows, starts = rows_by_block(table, satisfying(table, requirements))
-    return unserved(table, requirements, private=True)[1], np.split(rows.astype(np.int64), starts[1:-1])
+    rows, starts = rows_by_block(table, find_satisfying_blocks(table, requirements))
+    return find_unserved_blocks(table, requirements, private=True)[1], np.split(
+        rows.astype(np.int64), starts[1:-1]
+    )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -205,11 +207,11 @@ class _Problem:
         counted = not (labels.share <= 1).any() and self.table.counting.one_value
         if self.improve and counted and classes * len(labels.share) <= MOST_COUNTS:
             p = np.array([demand.p for demand in self.demands.each], np.int64)
-            class_of = exchanged(
+            class_of = exchange_rows(
                 codes, labels.of, labels.demand, p, labels.size, class_of, self.losses, self.run
             )
         if not self.demands.complete or not counted:
-            class_of = self._mended(rows, codes, class_of, classes)
+            class_of = self._merge_failing(rows, codes, class_of, classes)
         return class_of
 
     def _grow(
@@ -238,7 +240,7 @@ class _Problem:
         low = np.ascontiguousarray(np.stack([low for low, _ in ends], axis=1))
         return low, np.ascontiguousarray(np.stack([high for _, high in ends], axis=1))
 
-    def _mended(self, rows: LongVector, codes: Any, class_of: IntVector, classes: int) -> IntVector:
+    def _merge_failing(self, rows: LongVector, codes: Any, class_of: IntVector, classes: int) -> IntVector:
         """Merge each failing class with the one that makes both lose least, until none fails.
 
         Each round checks the requirements again; all rows as one class satisfy them. O(classes^2 x columns) per round,
@@ -246,8 +248,8 @@ class _Problem:
         """
         table = self.table
         while True:
-            groups = table.grouped(class_of, classes, rows)
-            bad = np.flatnonzero(~self.requirements.satisfied(groups))
+            groups = table.group_rows(class_of, classes, rows)
+            bad = np.flatnonzero(~self.requirements.holds_in(groups))
             if not len(bad) or classes == 1:
                 return class_of
             low, high = self._ends(codes, class_of, classes)

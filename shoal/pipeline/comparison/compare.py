@@ -21,7 +21,7 @@ from shoal.pipeline.comparison.comparison import Comparison
 from shoal.pipeline.comparison.portfolio import (
     Planned,
     lists_values,
-    planned_attacks,
+    plan_attacks,
     portfolio,
     with_k,
 )
@@ -31,10 +31,10 @@ from shoal.pipeline.comparison.trial_folder import Folder
 from shoal.pipeline.comparison.trial_processes import run_all
 from shoal.pipeline.comparison.watch import Watch
 from shoal.policy import Policy
-from shoal.policy.adversaries import derivation, implied
+from shoal.policy.adversaries import derivation, find_adversaries
 from shoal.policy.sources import apart, inputs_of
 from shoal.release.received.read_earlier import encode_whole
-from shoal.support.run import Progress, checked_seed, silent
+from shoal.support.run import Progress, check_seed, silent
 
 COMPARISON, FRONTIER = "comparison.json", "frontier.svg"
 """The files of a comparison in its folder."""
@@ -95,7 +95,7 @@ def compare(
         sets=sets or lists_values(chosen),
         jobs=jobs,
         seconds=seconds,
-        seed=checked_seed(seed),
+        seed=check_seed(seed),
         folder=kept,
         progress=progress,
         watch=watch,
@@ -140,22 +140,22 @@ def compare_coded(
             impossible = reasons[own is None or own.build_method().heeds_limits]
             task = None
             if own is not None and not impossible:
-                attacks = planned_attacks(own)
+                attacks = plan_attacks(own)
                 task = Task(own, tuple(attacks), seed, policy.utility.measure, watched.keeps)
-            known = folder.known(task, seconds) if folder is not None and task is not None else None
+            known = folder.find_trial(task, seconds) if folder is not None and task is not None else None
             if task is None:
-                trials.append(_refused(table, policy, planned, impossible))
+                trials.append(_build_refused(table, policy, planned, impossible))
                 continue
             if known is None:
                 tasks[len(trials)] = task
             trials.append(known or replace(task.trial, rows=table.rows))
-    watched.planned(table, trials, tasks)
+    watched.on_plan(table, trials, tasks)
     start = time.perf_counter()
     progress("compare", 0.0)
     running = run_all(table, tasks, jobs=jobs, limit=seconds, watch=watched)
     for done, (place, trial, release) in enumerate(running, start=1):
         trials[place] = trial
-        watched.ended(place, trial, release)
+        watched.on_end(place, trial, release)
         if folder is not None and trial.status != "stopped":
             folder.keep(tasks[place], trial, seconds)
         progress(f"{done} of {len(tasks)}: {trial.method}", done / len(tasks))
@@ -163,7 +163,7 @@ def compare_coded(
     measure = policies[0].utility.measure
     return Comparison(
         trials=tuple(trials),
-        adversaries=implied(privacy),
+        adversaries=find_adversaries(privacy),
         derivation=derivation(privacy),
         measure=measure,
         lower_is_better=MEASURES[measure].lower_is_better,
@@ -174,7 +174,7 @@ def compare_coded(
     )
 
 
-def _refused(table: CodedTable, policy: Policy, planned: Planned, impossible: str) -> Trial:
+def _build_refused(table: CodedTable, policy: Policy, planned: Planned, impossible: str) -> Trial:
     return Trial(
         method=planned.method,
         options=planned.options,

@@ -16,7 +16,7 @@ from shoal.judging.measures.evaluate import analyses
 from shoal.pipeline.comparison.trial import Trial
 from shoal.support.brief import html_table
 from shoal.support.machine.files import read_json
-from shoal.support.wording import counted, either, first_line, number
+from shoal.support.wording import either, first_line, format_count, number
 
 VERSION = 1
 """Version of the file format."""
@@ -75,7 +75,7 @@ class Comparison:
             if best is None
             else f"best by {self.measure}: {best.label}"
         )
-        return f"{counted(len(self.trials), 'trial')} of {counted(self.rows, 'row')}; {chosen}"
+        return f"{format_count(len(self.trials), 'trial')} of {format_count(self.rows, 'row')}; {chosen}"
 
     def loss(self, trial: Trial) -> float:
         """Return the measure of a trial, with the sign changed if higher is better; infinite if it is unknown."""

@@ -15,7 +15,7 @@ def frontier_svg(compared: Comparison) -> str:
     return standalone(frontier_drawing(compared, "frontier"))
 
 
-def shown_trials(compared: Comparison) -> list[Trial]:
+def select_drawable(compared: Comparison) -> list[Trial]:
     """Return the trials that can be drawn: they satisfy the policy, and their risk and loss are known."""
     infinite = float("inf")
     return [t for t in compared.trials if t.holds and t.risk is not None and compared.loss(t) < infinite]
@@ -25,7 +25,7 @@ def frontier_drawing(compared: Comparison, key: str, description: str = "") -> s
     """Draw every release that satisfies the policy by its risk and its loss, with the name of each one on the Pareto
     frontier, for a page that has the tokens; `key` makes its addresses unique there.
     """
-    shown, frontier = shown_trials(compared), compared.frontier()
+    shown, frontier = select_drawable(compared), compared.frontier()
     if not shown:
         words = "There is nothing to draw."
         said = text(
@@ -42,7 +42,7 @@ def frontier_drawing(compared: Comparison, key: str, description: str = "") -> s
         Point(
             trial.risk or 0.0,
             trial.measures[compared.measure],
-            titled(trial),
+            name_trial(trial),
             trial.label,
             ks.index(trial.k) if trial.withstands else None,
             any(trial is own for own in frontier),
@@ -64,7 +64,7 @@ def frontier_drawing(compared: Comparison, key: str, description: str = "") -> s
     )
 
 
-def titled(trial: Trial) -> str:
+def name_trial(trial: Trial) -> str:
     """Name a trial, with its k."""
     return trial.label if trial.k is None else f"{trial.label}, k = {trial.k}"
 

@@ -15,10 +15,10 @@ from shoal.methods import METHODS
 from shoal.methods.partitioning.windows import SETS
 from shoal.methods.relocating.relocation import TESTED, VARIANTS
 from shoal.policy import Policy
-from shoal.policy.adversaries import implied
-from shoal.policy.method_options import NamedMethod, option_types, steering_problems
+from shoal.policy.adversaries import find_adversaries
+from shoal.policy.method_options import NamedMethod, check_steering, option_types
 from shoal.policy.sections import MethodChoice, Utility
-from shoal.support.wording import setting
+from shoal.support.wording import format_setting
 
 Options = Mapping[str, Any]
 
@@ -46,10 +46,10 @@ class PlannedAttack:
 
 def lists_values(policy: Policy) -> bool:
     """Return whether the policy's own method publishes lists of values instead of nodes of the hierarchies."""
-    return bool(policy.method.options().get("show", _shown(policy.method.name)) == SETS)
+    return bool(policy.method.options().get("show", _default_of_show(policy.method.name)) == SETS)
 
 
-def _shown(method: str) -> Any:
+def _default_of_show(method: str) -> Any:
     """Return what a method shows by default; None if it has no choice."""
     options = fields(METHODS[method]) if method in METHODS else ()  # type: ignore[arg-type]
     return next((option.default for option in options if option.name == "show"), None)
@@ -67,16 +67,18 @@ def portfolio(policy: Policy, methods: Sequence[str], *, sets: bool = False) -> 
         choices: list[Options] = list(kind.trials)
         if kind.false_cells.how:
             known = option_types(kind)
-            allowed = [{n: v for n, v in options.items() if n in known} for options in _relocating(policy)]
+            allowed = [
+                {n: v for n, v in options.items() if n in known} for options in _vary_relocation(policy)
+            ]
             choices = [{**own, **options} for own in kind.trials for options in allowed]
             choices = [options for at, options in enumerate(choices) if options not in choices[:at]]
         if policy.privacy.k is not None and "k" in option_types(kind):
             # Buckets of at least k rows, the k of the policy.
             choices = [{**options, "k": policy.privacy.k} for options in choices]
-        if _shown(name) == SETS:
+        if _default_of_show(name) == SETS:
             shown = [{"show": SETS}] * sets + [{"show": "ranges"}]
             choices = [{**options, **show} for show in shown for options in choices]
-        elif sets and _shown(name):
+        elif sets and _default_of_show(name):
             choices += [{**options, "show": SETS} for options in choices]
         if policy.method.name == name and policy.method.options() not in choices:
             choices.append(policy.method.options())
@@ -84,14 +86,14 @@ def portfolio(policy: Policy, methods: Sequence[str], *, sets: bool = False) -> 
             refusal = (
                 f"{name} {kind.false_cells.how}, and the policy allows no false cells; "
                 f"to allow {100 * kind.false_cells.share:g} %: "
-                + setting("privacy.relocation.budget", kind.false_cells.share)
+                + format_setting("privacy.relocation.budget", kind.false_cells.share)
             )
             found.append(Planned(name, {}, refusal=refusal))
-        found += [_planned(policy, name, options) for options in choices]
+        found += [_plan_method(policy, name, options) for options in choices]
     return found
 
 
-def _relocating(policy: Policy) -> Iterator[Options]:
+def _vary_relocation(policy: Policy) -> Iterator[Options]:
     """Yield the variants of relocation that the policy allows."""
     models = policy.models()
     budgets = false_shares(models)
@@ -101,7 +103,7 @@ def _relocating(policy: Policy) -> Iterator[Options]:
             yield {"variant": variant, "budget": min(budgets)} | ({"alpha": max(tests)} if tests else {})
 
 
-def _planned(policy: Policy, method: str, options: Options) -> Planned:
+def _plan_method(policy: Policy, method: str, options: Options) -> Planned:
     """Plan a method with these options, or say why the policy itself rules them out."""
     try:
         return Planned(method, options, with_method(policy, method, options))
@@ -115,7 +117,7 @@ def with_method(policy: Policy, method: str, options: Options) -> Policy:
     """
     raw = {**policy.to_dict(), "method": {"name": method, **options}}
     choice = MethodChoice.model_validate(raw["method"])
-    if steering_problems(NamedMethod(choice), policy.utility.measure):
+    if check_steering(NamedMethod(choice), policy.utility.measure):
         raw["utility"] = {**raw["utility"], "measure": Utility().measure}
     return Policy.from_dict(raw, policy.base)
 
@@ -136,7 +138,7 @@ def in_words(error: PolicyError) -> str:
     )
 
 
-def planned_attacks(policy: Policy) -> list[PlannedAttack]:
+def plan_attacks(policy: Policy) -> list[PlannedAttack]:
     """Return the attacks that play the adversaries of a policy and apply to its method, the deciding ones first."""
     setting = Setting(
         made=Making(method=policy.build_method()),
@@ -150,9 +152,9 @@ def planned_attacks(policy: Policy) -> list[PlannedAttack]:
         ),
     )
     found: list[PlannedAttack] = []
-    for adversary in implied(policy.privacy):
+    for adversary in find_adversaries(policy.privacy):
         for name, kind in ATTACKS.items():
-            played = kind.played(adversary, setting)
+            played = kind.options_to_play(adversary, setting)
             if played is not None and PlannedAttack(name, played, True) not in found:
                 found.append(PlannedAttack(name, played, True))
     decided = {attempt.attack for attempt in found}

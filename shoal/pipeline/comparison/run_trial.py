@@ -48,7 +48,7 @@ def run_trial(table: CodedTable, task: Task) -> tuple[Trial, Release | None]:
     trial = replace(task.trial, rows=table.rows)
     start = time.perf_counter()
     try:
-        return _tried(table, task, trial)
+        return _try_method(table, task, trial)
     except ShoalError as error:
         reason = in_words(error) if isinstance(error, PolicyError) else " ".join(str(error).split())
         taken = time.perf_counter() - start
@@ -61,11 +61,11 @@ def run_trial(table: CodedTable, task: Task) -> tuple[Trial, Release | None]:
         return replace(trial, status="failed", reason=reason, reason_is_public=True, seconds=taken), None
 
 
-def _tried(table: CodedTable, task: Task, trial: Trial) -> tuple[Trial, Release | None]:
+def _try_method(table: CodedTable, task: Task, trial: Trial) -> tuple[Trial, Release | None]:
     policy = task.policy
     run = Run.start(task.seed, division=policy.engine.division)
     start = time.perf_counter()
-    plan = Plan.unchecked(policy).on(table)
+    plan = Plan.without_checks(policy).on(table)
     release = propose_release(plan.method, table, plan.requirements, run)
     trial = replace(trial, seconds=time.perf_counter() - start)
     try:
@@ -83,13 +83,13 @@ def _tried(table: CodedTable, task: Task, trial: Trial) -> tuple[Trial, Release 
     )
     if case.failing:
         return replace(trial, status="failed", reason=_violation(case.failing)), None
-    outcomes, reason = _attacked(case, task, run)
+    outcomes, reason = _run_attacks(case, task, run)
     trial = replace(
         trial,
         attacks=outcomes,
         measures={
-            **{name: float(value) for name, value in case.measured([task.measure]).items()},
-            task.measure: float(MEASURES[task.measure]().compared(case)),
+            **{name: float(value) for name, value in case.measure_with([task.measure]).items()},
+            task.measure: float(MEASURES[task.measure]().value_for_comparison(case)),
         },
         losses={name: float(value) for name, value in case.losses.items()},
     )
@@ -98,7 +98,7 @@ def _tried(table: CodedTable, task: Task, trial: Trial) -> tuple[Trial, Release 
     return trial, release if task.keep else None
 
 
-def _attacked(case: Case, task: Task, run: Run) -> tuple[tuple[Outcome, ...], str]:
+def _run_attacks(case: Case, task: Task, run: Run) -> tuple[tuple[Outcome, ...], str]:
     """Run the attacks; if a deciding one cannot run, that is a reason not to choose the release."""
     outcomes: list[Outcome] = []
     for planned in task.attacks:

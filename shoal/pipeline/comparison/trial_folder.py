@@ -52,7 +52,7 @@ class Folder:
         text = json.dumps([*parts, task.seed], sort_keys=True, default=str)
         return self.trials / f"{hashlib.sha256((self._digest + text).encode()).hexdigest()[:24]}.json"
 
-    def known(self, task: Task, limit: float) -> Trial | None:
+    def find_trial(self, task: Task, limit: float) -> Trial | None:
         """Return a trial that was finished before; one that ran out of time counts only if its limit was as long."""
         place = self._place(task)
         try:

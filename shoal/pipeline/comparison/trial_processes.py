@@ -42,11 +42,11 @@ class Worker:
         start = time.perf_counter()
         timer = threading.Timer(limit, stop, [late])
         if not watch.begin(place, lambda: stop(unwanted)):
-            return _stopped(task, 0.0), None
+            return _build_stopped(task, 0.0), None
         try:
-            process = self._started()
+            process = self._start()
             if unwanted.is_set():
-                return _stopped(task, time.perf_counter() - start), None
+                return _build_stopped(task, time.perf_counter() - start), None
             start = time.perf_counter()
             timer.start()
             process.send(task)
@@ -54,7 +54,7 @@ class Worker:
             return found
         except (*LOST, ShoalError):
             if unwanted.is_set():
-                return _stopped(task, time.perf_counter() - start), None
+                return _build_stopped(task, time.perf_counter() - start), None
             if self._process is None:
                 raise  # it could not be started
             code = self._discard()
@@ -75,7 +75,7 @@ class Worker:
         self._closed = True
         self._discard()
 
-    def _started(self) -> Child:
+    def _start(self) -> Child:
         if self._process is None:
             self._process = Child("shoal.pipeline.comparison.trial_worker", threads=self._threads)
             if self._closed:
@@ -96,7 +96,7 @@ class Worker:
         return None if process is None else process.end()
 
 
-def _stopped(task: Task, seconds: float) -> Trial:
+def _build_stopped(task: Task, seconds: float) -> Trial:
     reason = (
         f"stopped by the user after {seconds:.1f} seconds"
         if seconds

@@ -16,21 +16,21 @@ class Watch:
     """Is told what becomes of each trial, and may stop one. Places are those of `Comparison.trials`."""
 
     keeps = False
-    """Whether `ended` wants the releases, too."""
+    """Whether `on_end` wants the releases, too."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._unwanted: set[int] = set()
         self._kills: dict[int, Callable[[], None]] = {}
 
-    def planned(self, table: CodedTable, trials: Sequence[Trial], waiting: Collection[int]) -> None:
-        """Take all trials before the first begins: those that wait to be run, and those whose end is known."""
+    def on_plan(self, table: CodedTable, trials: Sequence[Trial], waiting: Collection[int]) -> None:
+        """Receive all trials before the first one starts; `waiting` are the positions of those that will run."""
 
     def began(self, place: int) -> None:
         """Take note that a trial has begun, in the thread of its process."""
 
-    def ended(self, place: int, trial: Trial, release: Release | None) -> None:
-        """Take note of the end of a trial."""
+    def on_end(self, place: int, trial: Trial, release: Release | None) -> None:
+        """Receive a finished trial, with its release if there is one."""
 
     def stop(self, place: int) -> None:
         """Stop a trial that runs, or let it never begin. From any thread."""

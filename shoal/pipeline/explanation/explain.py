@@ -19,7 +19,7 @@ from shoal.pipeline.explanation.relaxations import Relaxation, relaxations
 from shoal.pipeline.explanation.try_policy import (
     TimeIsUpError,
     Tried,
-    explained_measure,
+    measure_of_costs,
     try_policy,
     until,
     without_column,
@@ -29,7 +29,7 @@ from shoal.policy import Policy
 from shoal.policy.adversaries import derivation
 from shoal.policy.sources import apart
 from shoal.release.received.read_earlier import encode_whole
-from shoal.support.run import Progress, Run, checked_seed, silent
+from shoal.support.run import Progress, Run, check_seed, silent
 
 SECONDS = 60.0
 FIRST = 0.2
@@ -58,14 +58,14 @@ def explain(
     population, keywords = apart(population, keywords)
     chosen = Policy.given(policy, keywords)
     # One seed for all runs, so that they differ only by what is relaxed.
-    seed = checked_seed(seed)
+    seed = check_seed(seed)
     dice = secrets.randbits(128) if seed is None else seed
     plan = Plan.of(chosen)  # a method that cannot satisfy the policy on any data is a mistake, not a cost
     progress("read", 0.0)
     frame = io.read(chosen.source(source), chosen.read_options())
     table = encode_whole(frame, chosen, population)
     plan.on(table)  # so is a model that these columns cannot have
-    measure = explained_measure(chosen)
+    measure = measure_of_costs(chosen)
     weights = {attribute.name: attribute.weight for attribute in table.attributes}
     own = until(float("inf"), progress, 0.02, FIRST)
     base = try_policy(table, chosen, measure, Run.start(dice, own), whole_weight=sum(weights.values()))

@@ -12,7 +12,7 @@ from shoal.methods import METHODS
 from shoal.pipeline.explanation.relaxations import Kind
 from shoal.release.results import plain
 from shoal.support.brief import html_table
-from shoal.support.wording import counted, counted_parts, number, printable
+from shoal.support.wording import format_count, format_parts, number, printable
 
 """Measures that are shares of all information."""
 NOTHING = 1e-9
@@ -89,10 +89,11 @@ class Explanation:
 
     def _brief(self) -> str:
         if not self.feasible:
-            return f"no release of {counted(self.rows, 'row')} by {self.method} satisfies the policy; print shows why"
-        return (
-            f"{counted(self.rows, 'row')} by {self.method}; loss {self._amount(self.loss)} ({self.measure})"
-        )
+            return (
+                f"no release of {format_count(self.rows, 'row')} by {self.method} satisfies the policy; print shows "
+                "why"
+            )
+        return f"{format_count(self.rows, 'row')} by {self.method}; loss {self._amount(self.loss)} ({self.measure})"
 
     @property
     def feasible(self) -> bool:
@@ -114,9 +115,9 @@ class Explanation:
     def _rank(self, cost: Cost) -> tuple[bool, float]:
         if cost.loss is None:
             return True, 0.0
-        return False, -cost.won if cost.won is not None else self._turned(cost.loss)
+        return False, -cost.won if cost.won is not None else self._orient(cost.loss)
 
-    def _turned(self, loss: float) -> float:
+    def _orient(self, loss: float) -> float:
         return loss if MEASURES[self.measure].lower_is_better else -loss
 
     def summary(self) -> dict[str, Any]:
@@ -152,11 +153,11 @@ class Explanation:
         if not self.feasible:
             return "\n".join(
                 [f"No release of these {self.rows:,} rows by {self.method} satisfies the policy:",
-                 *(_indented(line) for reason in self.reasons for line in reason.splitlines())]
+                 *(_indent(line) for reason in self.reasons for line in reason.splitlines())]
             )  # fmt: skip
         left = f", {self.suppressed:,} of them suppressed" if self.suppressed else ""
         return (
-            f"{counted(self.rows, 'row')}{left}, in {counted_parts(self.classes, self.buckets)} by {self.method}. "
+            f"{format_count(self.rows, 'row')}{left}, in {format_parts(self.classes, self.buckets)} by {self.method}. "
             f"Its loss is {self._amount(self.loss)} ({self.measure}).{self._analyses()}"
         )
 
@@ -172,14 +173,14 @@ class Explanation:
             named += f". {self.method}: {kind.summary} ({kind.paper})"
         lines = [f"{named}.", *self.derivation]
         lines += [f"With {cost.after} instead: {self._outcome(cost)}." for cost in self.of("method")]
-        return "\n".join(["Why this method", *(_indented(line) for line in lines)])
+        return "\n".join(["Why this method", *(_indent(line) for line in lines)])
 
     def _requirements(self) -> str:
         own = self.of("requirement")
         if not own:
             return ""
         head = "What each requirement costs (relaxed by one step, all else unchanged)"
-        return "\n".join([head, *self._listed(own)])
+        return "\n".join([head, *self._list_costs(own)])
 
     def _columns(self) -> str:
         own = self.of("column")
@@ -195,7 +196,7 @@ class Explanation:
                 )
         if own:
             lines.append("  If nobody could know the column, and it were published as it is:")
-            lines += [f"  {line}" for line in self._listed(own, names_only=True)]
+            lines += [f"  {line}" for line in self._list_costs(own, names_only=True)]
         return "\n".join(lines)
 
     def _remedies(self) -> str:
@@ -207,7 +208,7 @@ class Explanation:
             what = f"{printable(cost.what)} published as it is" if cost.kind == "column" else cost.words
             lines.append(f"  {place}. {what} ({self._outcome(cost, brief=True)})")
         lines.append(
-            _indented(
+            _indent(
                 "Every step except another method weakens a guarantee. Publish a column as it is only if nobody can "
                 "look it up elsewhere."
             )
@@ -218,9 +219,9 @@ class Explanation:
         said = "Nothing that Shoal tried."
         if not self.feasible:
             said = "No single step that Shoal tried gives a release: see the reason above."
-        return f"What would help most\n{_indented(said)}"
+        return f"What would help most\n{_indent(said)}"
 
-    def _listed(self, costs: Sequence[Cost], *, names_only: bool = False) -> list[str]:
+    def _list_costs(self, costs: Sequence[Cost], *, names_only: bool = False) -> list[str]:
         names = [printable(cost.what) if names_only else cost.words for cost in costs]
         width = max(len(name) for name in names)
         return [f"  {name:<{width}}  {self._outcome(cost)}" for name, cost in zip(names, costs, strict=True)]
@@ -268,7 +269,7 @@ def _plain_cost(cost: Cost) -> dict[str, Any]:
     return own
 
 
-def _indented(text: str) -> str:
+def _indent(text: str) -> str:
     """Break a long sentence into lines under a heading."""
     return textwrap.fill(
         printable(text), WIDTH, initial_indent="  ", subsequent_indent="  ", break_long_words=False

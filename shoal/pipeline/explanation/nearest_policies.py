@@ -13,7 +13,7 @@ from shoal.judging.models.feasibility import reasons_against
 from shoal.judging.models.keys import bounds, parameters
 from shoal.judging.models.ratios import exact
 from shoal.judging.models.requirements import Requirements
-from shoal.pipeline.explanation.relaxations import Relaxation, relaxed, suppressing, without_limits
+from shoal.pipeline.explanation.relaxations import Relaxation, allow_suppression, relax_value, without_limits
 from shoal.policy import Policy
 from shoal.policy.privacy import Asked
 
@@ -45,10 +45,10 @@ class Nearest:
 
 def reasons(table: CodedTable, policy: Policy) -> list[str]:
     """Return every known reason why no release of a table can satisfy a policy; each is a proof."""
-    return reasons_against(table, _asked(table, policy), limits=policy.build_method().heeds_limits)
+    return reasons_against(table, _requirements_of(table, policy), limits=policy.build_method().heeds_limits)
 
 
-def _asked(table: CodedTable, policy: Policy) -> Requirements:
+def _requirements_of(table: CodedTable, policy: Policy) -> Requirements:
     return policy.requirements(table.sensitive).in_table(table)
 
 
@@ -67,13 +67,15 @@ def _single(table: CodedTable, policy: Policy) -> Iterator[Relaxation]:
         change = _enough(table, policy, asked)
         if change is not None:
             yield change
-    if policy.build_method().heeds_limits and not reasons_against(table, _asked(table, policy), limits=False):
+    if policy.build_method().heeds_limits and not reasons_against(
+        table, _requirements_of(table, policy), limits=False
+    ):
         # The table is coded within the limits, so only what remains without any of them can be told from it.
         yield from without_limits(policy)
     for share in SHARES:
         if share > policy.utility.suppression:
-            for change in suppressing(policy, share):
-                if not _ruled_out(table, change.policy):
+            for change in allow_suppression(policy, share):
+                if not _is_ruled_out(table, change.policy):
                     yield change
                     return
 
@@ -108,7 +110,7 @@ def _between(table: CodedTable, policy: Policy, asked: Asked) -> Relaxation | No
     good, bad = float(end), float(exact(asked.value))
     for _ in range(HALVINGS):
         middle = (good + bad) / 2
-        value = int(middle) if whole else _rounded(middle, down=safer)
+        value = int(middle) if whole else _round_weaker(middle, down=safer)
         if whole and abs(bad - good) <= 1:
             break
         change = _possible(table, policy, asked, value)
@@ -119,7 +121,7 @@ def _between(table: CodedTable, policy: Policy, asked: Asked) -> Relaxation | No
     return found
 
 
-def _rounded(value: float, *, down: bool) -> float:
+def _round_weaker(value: float, *, down: bool) -> float:
     """Return a number with three digits, on the weaker side."""
     shift = math.floor(math.log10(abs(value))) - 2 if value else 0
     return float(f"{(math.floor if down else math.ceil)(value / 10.0**shift) * 10.0**shift:.6g}")
@@ -127,8 +129,8 @@ def _rounded(value: float, *, down: bool) -> float:
 
 def _possible(table: CodedTable, policy: Policy, asked: Asked, value: Any) -> Relaxation | None:
     """Return a policy with another value, if it is valid and not ruled out; None as the value drops the requirement."""
-    change = next(relaxed(policy, asked, value), None)
-    return None if change is None or _ruled_out(table, change.policy) else change
+    change = next(relax_value(policy, asked, value), None)
+    return None if change is None or _is_ruled_out(table, change.policy) else change
 
 
 def _together(table: CodedTable, policy: Policy) -> Iterator[Nearest]:
@@ -136,18 +138,18 @@ def _together(table: CodedTable, policy: Policy) -> Iterator[Nearest]:
     changes: list[Relaxation] = []
     for asked in policy.privacy.requirements:
         alone = _only(policy, asked)
-        if alone is None or not _ruled_out(table, alone):
+        if alone is None or not _is_ruled_out(table, alone):
             continue
         own = _enough(table, alone, asked)
         if own is None:
             return
         base = changes[-1].policy if changes else policy
         value = next((one.value for one in own.policy.privacy.requirements if one.path == asked.path), None)
-        change = next(relaxed(base, asked, value), None)
+        change = next(relax_value(base, asked, value), None)
         if change is None:
             return
         changes.append(change)
-    if changes and not _ruled_out(table, changes[-1].policy):
+    if changes and not _is_ruled_out(table, changes[-1].policy):
         yield Nearest(tuple(changes))
 
 
@@ -167,5 +169,5 @@ def _only(policy: Policy, asked: Asked) -> Policy | None:
         return None
 
 
-def _ruled_out(table: CodedTable, policy: Policy) -> bool:
+def _is_ruled_out(table: CodedTable, policy: Policy) -> bool:
     return bool(reasons(table, policy))

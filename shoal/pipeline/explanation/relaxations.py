@@ -13,7 +13,7 @@ from shoal.methods import METHODS
 from shoal.methods.clustering.agglomerative import Agglomerative
 from shoal.policy import Policy
 from shoal.policy.privacy import Asked
-from shoal.support.wording import counted, number
+from shoal.support.wording import format_count, number
 
 Kind = Literal["requirement", "column", "method"]
 
@@ -45,7 +45,7 @@ def relaxations(policy: Policy) -> list[Relaxation]:
     return [*_requirements(policy), *_columns(policy), *_methods(policy)]
 
 
-def _made(
+def _build_relaxation(
     policy: Policy, kind: Kind, what: str, before: str, after: str, change: Callable[[dict[str, Any]], None]
 ) -> Iterator[Relaxation]:
     """Yield the changed policy if it is valid: other requirements may need what was removed."""
@@ -59,27 +59,27 @@ def _made(
 
 def _requirements(policy: Policy) -> Iterator[Relaxation]:
     for asked in policy.privacy.requirements:
-        yield from relaxed(policy, asked, asked.kind.looser(asked.value))
+        yield from relax_value(policy, asked, asked.kind.looser(asked.value))
     yield from _limits(policy)
     yield from _earlier(policy)
     share = policy.utility.suppression
     more = min(1.0, max(2 * share, LEAST_SUPPRESSION))
     if more > share:
-        yield from suppressing(policy, more)
+        yield from allow_suppression(policy, more)
 
 
 def _earlier(policy: Policy) -> Iterator[Relaxation]:
     """Stop the weaker adversary who intersects earlier releases, or none."""
     if policy.privacy.earlier is None:
         return
-    before = counted(len(policy.privacy.earlier), "release")
+    before = format_count(len(policy.privacy.earlier), "release")
     if policy.privacy.earlier_adversary == "members":
-        yield from _made(
+        yield from _build_relaxation(
             policy, "requirement", "earlier_adversary", "members", "some",
             lambda raw: raw["privacy"].update(earlier_adversary="some"),
         )  # fmt: skip
         return
-    yield from _made(policy, "requirement", "earlier", before, "none", _without_earlier)
+    yield from _build_relaxation(policy, "requirement", "earlier", before, "none", _without_earlier)
 
 
 def _without_earlier(raw: dict[str, Any]) -> None:
@@ -87,15 +87,15 @@ def _without_earlier(raw: dict[str, Any]) -> None:
         raw["privacy"].pop(key, None)
 
 
-def suppressing(policy: Policy, share: float) -> Iterator[Relaxation]:
+def allow_suppression(policy: Policy, share: float) -> Iterator[Relaxation]:
     """Allow more suppression, if the policy is then valid."""
-    yield from _made(
+    yield from _build_relaxation(
         policy, "requirement", "suppression", f"{policy.utility.suppression:.4g}", f"{share:.4g}",
         lambda raw: raw["utility"].update(suppression=share),
     )  # fmt: skip
 
 
-def relaxed(policy: Policy, asked: Asked, looser: Any) -> Iterator[Relaxation]:
+def relax_value(policy: Policy, asked: Asked, looser: Any) -> Iterator[Relaxation]:
     """Change one value of the policy, or take it out with every table that is empty without it if there is no `looser`
     one. Yields nothing if the policy is then not valid.
     """
@@ -113,19 +113,21 @@ def relaxed(policy: Policy, asked: Asked, looser: Any) -> Iterator[Relaxation]:
             if not set(table[name]) - set(asked.options):  # Options alone ask for nothing.
                 del table[name]
 
-    after = "none" if looser is None else _told(asked, looser)
-    yield from _made(policy, "requirement", asked.title, _told(asked, asked.value), after, change)
+    after = "none" if looser is None else _describe_value(asked, looser)
+    yield from _build_relaxation(
+        policy, "requirement", asked.title, _describe_value(asked, asked.value), after, change
+    )
 
 
-def _told(asked: Asked, value: Any) -> str:
-    """Write a value, with what it means where only that is clear; a journalist's threshold depends on the table."""
+def _describe_value(asked: Asked, value: Any) -> str:
+    """Format a value with its meaning in words, except for a journalist's threshold, which depends on the table."""
     words = asked.kind.in_words(value) if asked.options.get("by", "prosecutor") == "prosecutor" else ""
-    return f"{_shown(value)} ({words})" if words else _shown(value)
+    return f"{_format_value(value)} ({words})" if words else _format_value(value)
 
 
-def _shown(value: Any) -> str:
+def _format_value(value: Any) -> str:
     if isinstance(value, tuple | list):
-        return f"({', '.join(_shown(inner) for inner in value)})"
+        return f"({', '.join(_format_value(inner) for inner in value)})"
     return number(value)
 
 
@@ -135,8 +137,8 @@ def _limits(policy: Policy) -> Iterator[Relaxation]:
         for key, given in (("limit", column.limit), ("protected", column.protected)):
             if given is not None:
                 # Names of nodes may be values, so only their number is shown.
-                before = f"level {given}" if isinstance(given, int) else counted(len(given), "node")
-                yield from _made(
+                before = f"level {given}" if isinstance(given, int) else format_count(len(given), "node")
+                yield from _build_relaxation(
                     policy, "requirement", f"{key} of {name}", before, "none",
                     lambda raw, name=name, key=key: raw["columns"][name].pop(key),  # type: ignore[misc]
                 )  # fmt: skip
@@ -152,14 +154,14 @@ def without_limits(policy: Policy) -> Iterator[Relaxation]:
 
     if limited:
         names = ", ".join(limited)
-        yield from _made(policy, "requirement", "limits", f"of {names}", "none", change)
+        yield from _build_relaxation(policy, "requirement", "limits", f"of {names}", "none", change)
 
 
 def _columns(policy: Policy) -> Iterator[Relaxation]:
     """Each quasi-identifier as if nobody could know it: published as it is."""
     names = policy.names(QUASI)
     for name in names if len(names) > 1 else ():
-        yield from _made(
+        yield from _build_relaxation(
             policy, "column", name, QUASI, PLAIN,
             lambda raw, name=name: raw["columns"].update({name: {"role": PLAIN.name}}),  # type: ignore[misc]
         )  # fmt: skip
@@ -169,7 +171,7 @@ def _methods(policy: Policy) -> Iterator[Relaxation]:
     own = policy.method.name
     for name in OTHERS:
         if name != own:
-            yield from _made(
+            yield from _build_relaxation(
                 policy, "method", "method", own, name,
                 lambda raw, name=name: raw.update(method={"name": name}),  # type: ignore[misc]
             )  # fmt: skip

@@ -12,7 +12,7 @@ import numpy as np
 from shoal.coding import CodedTable
 from shoal.errors import ShoalError
 from shoal.judging.measures import MEASURES, CellMeasure
-from shoal.judging.measures.evaluate import analysed
+from shoal.judging.measures.evaluate import measure_analyses
 from shoal.judging.measures.measure import SizeMeasure
 from shoal.pipeline.plan import Plan
 from shoal.pipeline.steps import propose
@@ -42,7 +42,7 @@ class Tried:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
 
-def explained_measure(policy: Policy) -> str:
+def measure_of_costs(policy: Policy) -> str:
     """Return the measure of the costs: the policy's if it is about cells or classes, else LM."""
     name = policy.utility.measure
     known = issubclass(MEASURES[name], CellMeasure | SizeMeasure)
@@ -66,7 +66,7 @@ def try_policy(table: CodedTable, policy: Policy, measure: str, run: Run, *, who
     if failing:
         return Tried(loss=None, reason=f"{failing[0].model} was not reached")
     kind = MEASURES[measure]()
-    value = kind.value(case) if kind.unknown(case) is None else float("nan")
+    value = kind.value(case) if kind.why_unknown(case) is None else float("nan")
     if isinstance(kind, CellMeasure) and not kind.total:
         value *= sum(attribute.weight for attribute in table.attributes) / whole_weight
     if not np.isfinite(value):
@@ -74,9 +74,9 @@ def try_policy(table: CodedTable, policy: Policy, measure: str, run: Run, *, who
     return Tried(
         loss=float(value),
         losses=case.losses,
-        analyses=analysed(case),
+        analyses=measure_analyses(case),
         suppressed=case.published.suppressed,
-        classes=case.published.told_classes,
+        classes=case.published.public_classes,
         buckets=case.published.buckets,
         facts=release.facts,
     )

@@ -17,7 +17,12 @@ from shoal.io import FORMATS, Frame, ReadOptions
 from shoal.policy import Data, Policy
 from shoal.policy.file_limits import for_file
 from shoal.policy.overrides import read_as
-from shoal.policy.suggestions.column_uniqueness import ColumnSet, MinimalSets, identifying_sets, minimal_sets
+from shoal.policy.suggestions.column_uniqueness import (
+    ColumnSet,
+    MinimalSets,
+    find_identifying_sets,
+    minimal_sets,
+)
 from shoal.policy.suggestions.guess import Guess, guess_columns
 from shoal.policy.suggestions.read_suggestions import as_written
 from shoal.policy.suggestions.sensitivity import propose_p
@@ -58,7 +63,7 @@ class Suggestion:
     template: str = ""
     """The template that the policy follows."""
 
-    def templated(self, name: str, small: Sequence[str] | None = None) -> Suggestion:
+    def with_template(self, name: str, small: Sequence[str] | None = None) -> Suggestion:
         """Return the suggestion with a template: one of `PRESETS`. `small` are the three-digit areas of zip codes that
         have 20,000 people or fewer.
         """
@@ -66,9 +71,9 @@ class Suggestion:
 
         check_known("template", name, PRESETS)
         given = {guess.name: {"role": guess.role, "hierarchy": guess.hierarchy} for guess in self.columns}
-        after, reasons = PRESETS[name].applied({"columns": given}, self.types, small)
+        after, reasons = PRESETS[name].apply_to({"columns": given}, self.types, small)
         columns = tuple(
-            _changed(guess, after["columns"][guess.name], reasons.get(guess.name, ""))
+            _change_guess(guess, after["columns"][guess.name], reasons.get(guess.name, ""))
             for guess in self.columns
         )
         return dataclasses.replace(self, columns=columns, template=name)
@@ -166,7 +171,7 @@ def look_at(frame: Any) -> Suggestion:
     guesses, table = guess_columns(table, frame.options if isinstance(frame, Frame) else ReadOptions(), k)
     sensitive = [guess for guess in guesses if guess.role == SENSITIVE]
     quasi = [guess.name for guess in guesses if guess.role == QUASI]
-    sets, looked_at = identifying_sets(table, quasi)
+    sets, looked_at = find_identifying_sets(table, quasi)
     sensitivity, classes, largest = propose_p(table, sensitive, k)
     return Suggestion(
         rows=table.height,
@@ -178,14 +183,14 @@ def look_at(frame: Any) -> Suggestion:
         sensitivity=sensitivity,
         classes=classes,
         largest_p=largest,
-        data=_reading(frame) if isinstance(frame, Frame) else {},
+        data=_find_reading_options(frame) if isinstance(frame, Frame) else {},
         notation=notation,
         types=dict(table.schema),
     )
 
 
-def _changed(guess: Guess, entry: Mapping[str, Any], why: str) -> Guess:
-    """Return a guess as a template has it."""
+def _change_guess(guess: Guess, entry: Mapping[str, Any], why: str) -> Guess:
+    """Return a guess with the entry that a template has for the column."""
     more = {key: value for key, value in entry.items() if key not in ("role", "hierarchy")}
     if not why:
         return dataclasses.replace(guess, more=more)
@@ -201,8 +206,8 @@ def _changed(guess: Guess, entry: Mapping[str, Any], why: str) -> Guess:
     )
 
 
-def _reading(frame: Frame) -> dict[str, Any]:
-    """Return the reading options, given or detected, that differ from the defaults and from what is usual."""
+def _find_reading_options(frame: Frame) -> dict[str, Any]:
+    """Return the reading options, given or detected, that differ from the defaults and from common values."""
     if frame.stored is not None:
         stored = frame.stored
         source = for_file(stored.source) if isinstance(stored.source, str) else None

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from shoal.io import factorize
-from shoal.judging.linking.suda import left_in_all, singling_out, size_for
+from shoal.judging.linking.suda import find_minimal_uniques, keep_unique_in_none, size_for
 from shoal.support.arrays import BoolVector
 
 MOST_ROWS = 500_000
@@ -55,10 +55,10 @@ def minimal_sets(table: pl.DataFrame, names: Sequence[str]) -> MinimalSets:
 
     One grouping per set, of the rows that no part of the set singles out: at most 400 sets of up to four columns.
     """
-    codes, sizes = _coded(table, names)
+    codes, sizes = _code_columns(table, names)
     if codes.height > KERNELS:
         columns = [codes[name].to_numpy().astype(np.int32) for name in names]
-        every = singling_out(columns, codes.height, largest=size_for(len(names), MOST_SETS))
+        every = find_minimal_uniques(columns, codes.height, largest=size_for(len(names), MOST_SETS))
         sets = [(tuple(names[column] for column in one.columns), one.people) for one in every.sets]
         worst = sorted(sets, key=lambda one: -one[1])[:TOLD]
         told = tuple(ColumnSet(own, people, people / codes.height) for own, people in worst)
@@ -70,7 +70,7 @@ def minimal_sets(table: pl.DataFrame, names: Sequence[str]) -> MinimalSets:
     for size in range(1, largest + 1):
         below, left = left, {}
         for chosen in combinations(range(len(names)), size):
-            candidates = left_in_all(below, chosen)
+            candidates = keep_unique_in_none(below, chosen)
             if candidates is None:
                 continue
             own = [names[column] for column in chosen]
@@ -86,7 +86,7 @@ def minimal_sets(table: pl.DataFrame, names: Sequence[str]) -> MinimalSets:
     return MinimalSets(tuple(most), total, total / max(codes.height, 1), largest)
 
 
-def _coded(table: pl.DataFrame, names: Sequence[str]) -> tuple[pl.DataFrame, dict[str, int]]:
+def _code_columns(table: pl.DataFrame, names: Sequence[str]) -> tuple[pl.DataFrame, dict[str, int]]:
     """Return columns as codes, of all rows or of a sample, and how many values each has."""
     rows = pl.DataFrame({name: table.get_column(name) for name in names})
     if rows.height > MOST_ROWS:
@@ -109,17 +109,17 @@ def _key(codes: pl.DataFrame, sizes: dict[str, int], names: Sequence[str]) -> pl
     return key
 
 
-def identifying_sets(table: pl.DataFrame, names: Sequence[str]) -> tuple[tuple[ColumnSet, ...], int]:
+def find_identifying_sets(table: pl.DataFrame, names: Sequence[str]) -> tuple[tuple[ColumnSet, ...], int]:
     """Return the most identifying sets of 1, 2 and 3 columns and of all columns, and how many rows were counted.
 
     All single columns, all pairs of the ten columns with the most values, and the extensions of the five
     worst pairs: at most 200 + 45 + 40 groupings. A null is a value like any other.
     """
-    codes, sizes = _coded(table, names)
-    singles = _counted(codes, sizes, [(name,) for name in names])
+    codes, sizes = _code_columns(table, names)
+    singles = _count_sets(codes, sizes, [(name,) for name in names])
     widest = sorted(names, key=lambda name: (-sizes[name], names.index(name)))[:MOST_COLUMNS]
     widest.sort(key=names.index)
-    pairs = _counted(codes, sizes, [(a, b) for i, a in enumerate(widest) for b in widest[i + 1 :]])
+    pairs = _count_sets(codes, sizes, [(a, b) for i, a in enumerate(widest) for b in widest[i + 1 :]])
     triples = {
         tuple(sorted((*pair.columns, name), key=names.index))
         for pair in pairs[:BEAM]
@@ -129,7 +129,7 @@ def identifying_sets(table: pl.DataFrame, names: Sequence[str]) -> tuple[tuple[C
     found = [one for one in singles[:KEPT] if one.unique] or singles[:1]
     found += _worse(pairs, found)
     found += _worse(
-        _counted(codes, sizes, sorted(triples, key=lambda t: [names.index(name) for name in t])), found
+        _count_sets(codes, sizes, sorted(triples, key=lambda t: [names.index(name) for name in t])), found
     )
     if len(names) > 3:
         unique = int(codes.is_unique().sum())
@@ -147,7 +147,9 @@ def _worse(sets: Sequence[ColumnSet], known: Sequence[ColumnSet]) -> list[Column
     ]
 
 
-def _counted(codes: pl.DataFrame, sizes: dict[str, int], sets: Iterable[tuple[str, ...]]) -> list[ColumnSet]:
+def _count_sets(
+    codes: pl.DataFrame, sizes: dict[str, int], sets: Iterable[tuple[str, ...]]
+) -> list[ColumnSet]:
     """Count each set. The most identifying come first, ties in the given order."""
     out = []
     for names in sets:

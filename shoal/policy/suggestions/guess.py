@@ -16,7 +16,7 @@ from shoal.io.read_options import ColumnReading
 from shoal.policy.suggestions.column_loss import OwnLoss, own_loss
 from shoal.policy.suggestions.content_rules import contacts_in, is_row_key, role_by_content
 from shoal.policy.suggestions.number_bands import bands
-from shoal.policy.suggestions.read_suggestions import AS_IT_IS, Told, told
+from shoal.policy.suggestions.read_suggestions import AS_IT_IS, Told, suggest_reading
 from shoal.policy.suggestions.vocabulary import (
     is_code,
     is_household,
@@ -92,7 +92,7 @@ class _Facts(Brief):
         return (self.distinct - (self.filled < self.rows)) / max(self.filled, 1)
 
     @property
-    def counted(self) -> str:
+    def distinct_in_words(self) -> str:
         if self.distinct == 1:
             return "the same value in every row"
         values = f"{self.distinct:,} distinct values"
@@ -107,7 +107,7 @@ def guess_columns(
     At least one column becomes a quasi-identifier.
     """
     read = [
-        told(column, options, options.labels.values.get(column.name))
+        suggest_reading(column, options, options.labels.values.get(column.name))
         if column.name not in options.columns
         else Told(column, options.columns[column.name])
         for column in table
@@ -152,7 +152,7 @@ def _guess(facts: _Facts, own: Told, k: int) -> Guess:
     role, reason, advice = _role(facts)
     if is_survey_weight(facts.name) and facts.dtype.is_numeric():
         advice = WEIGHTS
-    hierarchy = suggested_hierarchy(facts.name, facts.values, facts.distinct) if role == "quasi" else None
+    hierarchy = suggest_hierarchy(facts.name, facts.values, facts.distinct) if role == "quasi" else None
     distinct = 0 if facts.filled == 0 else facts.distinct
     guess = Guess(facts.name, role, reason, hierarchy, distinct, advice, own.warning)
     if ROLES[role].removed:
@@ -178,40 +178,52 @@ def _role(facts: _Facts) -> tuple[str, str, str]:
         )
     by_name = role_by_name(facts.name)
     if by_name is not None and by_name[0] == "identifier":
-        return "identifier", f"its name says '{by_name[1]}'; {facts.counted}", ""
+        return "identifier", f"its name says '{by_name[1]}'; {facts.distinct_in_words}", ""
     text = facts.dtype == pl.String
     if text and facts.distinct > 3 and _mean_length(facts.values) > FREE_TEXT:
         advice = "texts may name people; read them before you publish them"
-        return "identifier", f"looks like free text; {facts.counted}", advice
+        return "identifier", f"looks like free text; {facts.distinct_in_words}", advice
     contacts = contacts_in(facts.values) if text else ""
     if contacts:
-        return "identifier", f"looks like {contacts}; {facts.counted}", ""
+        return "identifier", f"looks like {contacts}; {facts.distinct_in_words}", ""
     if _numbers_cases(facts, by_name):
-        return "identifier", f"its name and its values say that it is a key; {facts.counted}", ""
+        return "identifier", f"its name and its values say that it is a key; {facts.distinct_in_words}", ""
     if by_name is not None:
-        return by_name[0], f"its name says '{by_name[1]}'; {facts.counted}", ""
+        return by_name[0], f"its name says '{by_name[1]}'; {facts.distinct_in_words}", ""
     shortened = role_by_content(facts.name, facts.values, facts.distinct)
     if shortened is not None:
-        return shortened[0], f"its name and its values suggest '{shortened[1]}'; {facts.counted}", ""
+        return (
+            shortened[0],
+            f"its name and its values suggest '{shortened[1]}'; {facts.distinct_in_words}",
+            "",
+        )
     if facts.distinct == 1:
         return "plain", "the same in every row", ""
     enough = facts.rows >= FEW_ROWS
     if text and facts.spread > 0.5 and facts.filled > 2 and facts.written is None:
-        return "identifier", f"most rows have a value that no other row has; {facts.counted}", ""
+        return "identifier", f"most rows have a value that no other row has; {facts.distinct_in_words}", ""
     if facts.dtype.is_numeric() and facts.spread > 0.9 and enough:
         if is_row_key(facts.values):
             advice = "make it plain if nobody else can know these numbers, quasi if somebody can"
             return (
                 "identifier",
-                f"nearly every row has a number that no other row has; {facts.counted}",
+                f"nearly every row has a number that no other row has; {facts.distinct_in_words}",
                 advice,
             )
         advice = "make it plain if nobody else can know it, sensitive if nobody should"
-        return "quasi", f"a measure with many digits, which may identify people; {facts.counted}", advice
+        return (
+            "quasi",
+            f"a measure with many digits, which may identify people; {facts.distinct_in_words}",
+            advice,
+        )
     if facts.dtype.is_temporal() or facts.written is not None:
-        return "quasi", f"other people often know the dates of events; {facts.counted}", ""
+        return "quasi", f"other people often know the dates of events; {facts.distinct_in_words}", ""
     advice = "make it plain if nobody else can know it, sensitive if nobody should"
-    return "quasi", f"other people may know it, so to be safe it is generalized; {facts.counted}", advice
+    return (
+        "quasi",
+        f"other people may know it, so to be safe it is generalized; {facts.distinct_in_words}",
+        advice,
+    )
 
 
 def _numbers_cases(facts: _Facts, by_name: tuple[str, str] | None) -> bool:
@@ -237,9 +249,7 @@ def _mean_length(values: pl.Series) -> float:
 # --- hierarchies ------------------------------------------------------------------------------------------
 
 
-def suggested_hierarchy(
-    name: str, values: pl.Series, distinct: int, counts: LongVector | None = None
-) -> Spec:
+def suggest_hierarchy(name: str, values: pl.Series, distinct: int, counts: LongVector | None = None) -> Spec:
     """Propose how to generalize a quasi-identifier, from its type, distribution and number of values.
 
     With `counts`, values are distinct, and so many rows have each of them.

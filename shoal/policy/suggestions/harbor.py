@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shoal.coding.hierarchy.kinds import parsed
+from shoal.coding.hierarchy.kinds import parse_hierarchy
 from shoal.coding.hierarchy.kinds.cuts import Cuts
 from shoal.coding.hierarchy.kinds.dates import Dates
 from shoal.coding.hierarchy.kinds.widths import Widths
@@ -17,7 +17,7 @@ from shoal.errors import DataError
 from shoal.judging.models.safe_harbor import DIGITS, OLDEST, SAFE_HARBOR
 from shoal.policy.suggestions.vocabulary import AGES, words_of
 from shoal.support.machine.files import read_text
-from shoal.support.wording import counted, shown
+from shoal.support.wording import format_count, format_value
 
 if TYPE_CHECKING:
     import polars as pl
@@ -85,24 +85,26 @@ def of_column(
     if known & ZIPS:
         return _of_zip(entry, dtype, small)
     if known & AREAS:
-        return _removed("an area smaller than a state")
-    dated = isinstance(parsed(spec), Dates) or (dtype is not None and dtype.is_temporal())
+        return _remove_column("an area smaller than a state")
+    dated = isinstance(parse_hierarchy(spec), Dates) or (dtype is not None and dtype.is_temporal())
     if known & BIRTHS and (dated or (dtype is not None and dtype.is_integer())):
         return _of_birth(entry, dated=dated)
     if dated and (dtype is None or str(dtype) != "Time"):
-        return _shown(entry, "date", {"dates": ["year", "decade"], "finest": "year"}), "dates become years"
+        return _generalize_column(
+            entry, "date", {"dates": ["year", "decade"], "finest": "year"}
+        ), "dates become years"
     if dated or known & (DAYS | BIRTHS):
-        return _removed("days and times, in a form that cannot become years")
+        return _remove_column("days and times, in a form that cannot become years")
     if known & AGES:
         return _of_age(entry, dtype)
     return {**entry, HARBOR: "other"}, ""
 
 
-def _removed(why: str) -> tuple[dict[str, Any], str]:
+def _remove_column(why: str) -> tuple[dict[str, Any], str]:
     return {"role": "drop", HARBOR: "identifier"}, why
 
 
-def _shown(entry: dict[str, Any], what: str, hierarchy: dict[str, Any]) -> dict[str, Any]:
+def _generalize_column(entry: dict[str, Any], what: str, hierarchy: dict[str, Any]) -> dict[str, Any]:
     """Return a column that is generalized; only quasi-identifiers are."""
     kept = {key: value for key, value in entry.items() if key in ("dates", "null_values", "unit", "weight")}
     return {"role": "quasi", **kept, "hierarchy": hierarchy, HARBOR: what}
@@ -112,13 +114,17 @@ def _of_zip(
     entry: dict[str, Any], dtype: pl.DataType | None, small: Sequence[str] | None
 ) -> tuple[dict[str, Any], str]:
     if dtype is not None and dtype.is_numeric():
-        return _removed("zip codes that are numbers have lost their zeros at the front: read them as text")
+        return _remove_column(
+            "zip codes that are numbers have lost their zeros at the front: read them as text"
+        )
     if small is None:
-        return _removed(
+        return _remove_column(
             f"zip codes: which areas of {DIGITS} digits have 20,000 people or fewer is not known; give the list"
         )
     spec = {"mask": "right", "show": DIGITS, "small": sorted(small)}
-    return _shown(entry, "zip", spec), f"zip codes keep {DIGITS} digits, and small areas become 000"
+    return _generalize_column(
+        entry, "zip", spec
+    ), f"zip codes keep {DIGITS} digits, and small areas become 000"
 
 
 def _of_birth(entry: dict[str, Any], *, dated: bool) -> tuple[dict[str, Any], str]:
@@ -129,16 +135,16 @@ def _of_birth(entry: dict[str, Any], *, dated: bool) -> tuple[dict[str, Any], st
     why = (
         f"years of birth, and one group before {bottom}: these people are over {OLDEST} in {bottom + OLDEST}"
     )
-    return _shown(entry, "birth", spec), why
+    return _generalize_column(entry, "birth", spec), why
 
 
 def _of_age(entry: dict[str, Any], dtype: pl.DataType | None) -> tuple[dict[str, Any], str]:
     if dtype is not None and not dtype.is_numeric():
         return {**entry, HARBOR: "age"}, ""
-    kind = parsed(entry.get("hierarchy"))
+    kind = parse_hierarchy(entry.get("hierarchy"))
     own = kind.settings() if isinstance(kind, Widths | Cuts) else {}
     spec = {**{key: _plain(value) for key, value in own.items()}, "top": OLDEST + 1}
-    return _shown(entry, "age", spec), f"ages over {OLDEST} are one group"
+    return _generalize_column(entry, "age", spec), f"ages over {OLDEST} are one group"
 
 
 def _plain(value: Any) -> Any:
@@ -174,13 +180,18 @@ def small_areas(path: Path) -> tuple[str, ...]:
             or not re.fullmatch(rf"[0-9]{{{DIGITS}}}", area)
             or not re.fullmatch("[0-9]{1,12}", count)
         ):
-            wrong.append(f"line {number}: {shown(line)}")
+            wrong.append(f"line {number}: {format_value(line)}")
         elif people.setdefault(area, int(count)) != int(count):
-            wrong.append(f"line {number}: {shown(line)} (before: {people[area]:,} people)")
+            wrong.append(f"line {number}: {format_value(line)} (before: {people[area]:,} people)")
     if wrong:
-        more = f"; and {counted(len(wrong) - _SHOWN_LINES, 'line')} more" if len(wrong) > _SHOWN_LINES else ""
+        more = (
+            f"; and {format_count(len(wrong) - _SHOWN_LINES, 'line')} more"
+            if len(wrong) > _SHOWN_LINES
+            else ""
+        )
         raise DataError(
-            f"{path}: {counted(len(wrong), 'line')} cannot be used: each area has {DIGITS} digits and occurs once, "
+            f"{path}: {format_count(len(wrong), 'line')} cannot be used: each area has {DIGITS} digits and occurs "
+            "once, "
             "with or without its number of people as a whole number without points or commas: write 036, or 036;17705. "
             + "; ".join(wrong[:_SHOWN_LINES])
             + more

@@ -63,8 +63,8 @@ def special_codes(values: pl.Series) -> list[float | str]:
     return [int(code) for code in (*_below(numbers, counts), *_above(numbers, counts))]
 
 
-def labelled_codes(values: pl.Series, labels: Mapping[Any, str]) -> list[float | str]:
-    """Return the codes of a column whose labels say that they mean no value, and that occur."""
+def find_labelled_codes(values: pl.Series, labels: Mapping[Any, str]) -> list[float | str]:
+    """Return the codes that occur in a column and whose labels mean a missing value."""
     if not values.dtype.is_numeric():
         return []
     told = [code for code, text in labels.items() if any(phrase in text.casefold() for phrase in PHRASES)]

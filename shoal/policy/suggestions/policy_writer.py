@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from shoal.policy import toml
-from shoal.support.wording import counted, printable
+from shoal.support.wording import format_count, printable
 
 if TYPE_CHECKING:
     from shoal.policy.suggestions import Suggestion
@@ -39,7 +39,7 @@ suppression = 0.0       # share of rows that may be left out; 0.05 helps full-do
 """
 
 
-def identifying_lines(suggestion: Suggestion) -> list[str]:
+def write_identifying_sets(suggestion: Suggestion) -> list[str]:
     """Return the share of unique rows, one line per set of columns."""
     lines = []
     for one in suggestion.identifying:
@@ -58,7 +58,10 @@ def minimal_lines(suggestion: Suggestion) -> list[str]:
         return []
     share = _percent(found.share, found.rows).strip()
     width = len(f"{found.worst[0].unique:,}")
-    head = f"{share} of rows are singled out by at most {counted(found.size, 'column')}, most of them by these sets:"
+    head = (
+        f"{share} of rows are singled out by at most {format_count(found.size, 'column')}, most of them by these "
+        "sets:"
+    )
     return [
         head,
         *(
@@ -89,7 +92,7 @@ def policy_text(suggestion: Suggestion) -> str:
             else f", counted on {suggestion.looked_at:,} random rows"
         )
         head = f"# How identifying the raw quasi-identifiers are{basis}:\n"
-        parts.append(head + "".join(f"#   {line}\n" for line in identifying_lines(suggestion)))
+        parts.append(head + "".join(f"#   {line}\n" for line in write_identifying_sets(suggestion)))
     lines = minimal_lines(suggestion)
     parts += ["".join(f"# {line}\n" for line in lines)] if lines else []
     if suggestion.template:
@@ -115,7 +118,7 @@ def _column(guess: Guess) -> str:
         lines.append(f"# WARNING: {printable(guess.warning)}")
     if guess.advice:
         lines.append(f"# {printable(guess.advice)}")
-    lines += _reading(guess)
+    lines += _write_reading(guess)
     if guess.hierarchy is not None:
         lines.append(f"hierarchy = {toml.value(guess.hierarchy)}")
         if guess.loss is not None:
@@ -166,7 +169,7 @@ def _by_template(suggestion: Suggestion) -> Iterator[str]:
     yield _METHOD.replace("suppression = 0.0 ", f"suppression = {preset.suppression} ")
 
 
-def _reading(guess: Guess) -> list[str]:
+def _write_reading(guess: Guess) -> list[str]:
     """Return how the cells of a column are read, and why."""
     lines = [f"# {printable(why)}; check this" for why in guess.told]
     own = guess.reading
@@ -212,7 +215,7 @@ def _privacy(suggestion: Suggestion) -> str:
 def _room(suggestion: Suggestion) -> str:
     """Return what p costs, and the largest possible p."""
     most = suggestion.rows // suggestion.k
-    classes = counted(suggestion.classes, "class", "classes")
+    classes = format_count(suggestion.classes, "class", "classes")
     cost = "" if suggestion.classes >= most else f" of the {most:,} that k alone allows"
     return f"allows at most {classes}{cost}; the largest possible p is {suggestion.largest_p:,}"
 

@@ -51,7 +51,7 @@ class Preset:
     lists: tuple[str, ...] = ()
     """What a person has to look for in every column."""
 
-    def applied(
+    def apply_to(
         self,
         tables: Mapping[str, Any],
         types: Mapping[str, pl.DataType] | None = None,
@@ -157,7 +157,7 @@ def with_preset(
     areas of zip codes that have 20,000 people or fewer, for Safe Harbor.
     """
     check_known("preset", name, PRESETS)
-    return Policy.from_dict(PRESETS[name].applied(policy.to_dict(), types, small)[0], policy.base)
+    return Policy.from_dict(PRESETS[name].apply_to(policy.to_dict(), types, small)[0], policy.base)
 
 
 __all__ = ["PRESETS", "Preset", "with_preset"]

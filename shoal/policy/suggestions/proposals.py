@@ -12,11 +12,11 @@ import polars as pl
 
 from shoal.coding.hierarchy.distinct_values import distinct_values
 from shoal.coding.hierarchy.domains import number_domain
-from shoal.coding.hierarchy.kinds import KINDS, Kind, TableKind, parsed
+from shoal.coding.hierarchy.kinds import KINDS, Kind, TableKind, parse_hierarchy
 from shoal.coding.hierarchy.kinds.cuts import Cuts
 from shoal.errors import ShoalError
 from shoal.judging.models.safe_harbor import OLDEST
-from shoal.policy.suggestions.guess import Spec, suggested_hierarchy
+from shoal.policy.suggestions.guess import Spec, suggest_hierarchy
 from shoal.policy.suggestions.number_bands import even_widths
 from shoal.policy.suggestions.vocabulary import AGES, words_of
 from shoal.support.arrays import LongVector
@@ -41,7 +41,7 @@ def proposals(name: str, values: pl.Series, counts: LongVector) -> list[Proposal
 
     `values` are distinct, `counts` are their rows. Kinds that list all values are left out: only people know them.
     """
-    best = suggested_hierarchy(name, values, len(values), counts)
+    best = suggest_hierarchy(name, values, len(values), counts)
     banded = isinstance(best, dict) and Cuts.name in best
     guesses = [Proposal(best, "bands that are narrow where many people are" if banded else "")]
     if values.dtype.is_numeric():
@@ -53,7 +53,7 @@ def proposals(name: str, values: pl.Series, counts: LongVector) -> list[Proposal
     others = [
         Proposal(kind.example)
         for kind in KINDS.values()
-        if not kind.knows_domain and _is_for(kind, values) and _builds(kind.parsed(kind.example), values)
+        if not kind.knows_domain and _is_for(kind, values) and _builds(kind.parse(kind.example), values)
     ]
     found: list[Proposal] = []
     for one in [*guesses, *others]:
@@ -66,7 +66,7 @@ def proposals(name: str, values: pl.Series, counts: LongVector) -> list[Proposal
 
 
 def _same_kind(one: Spec, other: Spec) -> bool:
-    return parsed(one).name == parsed(other).name
+    return parse_hierarchy(one).name == parse_hierarchy(other).name
 
 
 def quantile_cuts(values: pl.Series, counts: LongVector, parts: int = PARTS) -> Spec:

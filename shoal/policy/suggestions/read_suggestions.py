@@ -14,9 +14,9 @@ from shoal.errors import DataError
 from shoal.io import FORMATS, Frame, ReadOptions
 from shoal.io.notation import as_told, plain_numbers, with_nulls, without_unit
 from shoal.io.read_options import ColumnReading
-from shoal.policy.suggestions.missing import is_missing_word, labelled_codes, special_codes
+from shoal.policy.suggestions.missing import find_labelled_codes, is_missing_word, special_codes
 from shoal.support.brief import Brief
-from shoal.support.wording import counted
+from shoal.support.wording import format_count
 
 UNITS = (
     "€", "$", "£", "¥", "₹", "zł", "EUR", "USD", "GBP", "CHF", "JPY", "PLN", "SEK", "NOK", "DKK", "kr", "Fr.", "%",
@@ -130,11 +130,11 @@ def unit_of(texts: pl.Series) -> str:
     return known[units[0]]
 
 
-def told(column: pl.Series, options: ReadOptions, labels: Mapping[Any, str] | None = None) -> Told:
+def suggest_reading(column: pl.Series, options: ReadOptions, labels: Mapping[Any, str] | None = None) -> Told:
     """Return how a column should be read: its codes for missing, the format of its dates, its unit. O(n)."""
     if column.dtype == pl.String:
         return _of_texts(column, options)
-    codes = labelled_codes(column, labels or {})
+    codes = find_labelled_codes(column, labels or {})
     why = "by its label" if codes else "far from all other values"
     codes = codes or special_codes(column)
     if not codes:
@@ -146,7 +146,7 @@ def told(column: pl.Series, options: ReadOptions, labels: Mapping[Any, str] | No
     often = {code: int((values.is_null() & column.is_not_null()).sum()) for code in codes[:1]}[codes[0]]
     listed = ", ".join(map(str, codes))
     word = "codes for missing" if len(codes) > 1 else "a code for missing"
-    return Told(values, reading, (f"{listed} looks like {word} ({why}; {counted(often, 'row')})",))
+    return Told(values, reading, (f"{listed} looks like {word} ({why}; {format_count(often, 'row')})",))
 
 
 def _of_texts(column: pl.Series, options: ReadOptions) -> Told:
@@ -174,7 +174,7 @@ def _of_texts(column: pl.Series, options: ReadOptions) -> Told:
         gone = values.null_count() - column.null_count()
         listed = ", ".join(f"'{word}'" for word in sorted(words))
         kind = "dates" if values.dtype.is_temporal() else "numbers"
-        reasons.append(f"{listed} beside {kind} means no value ({counted(gone, 'row')})")
+        reasons.append(f"{listed} beside {kind} means no value ({format_count(gone, 'row')})")
     if form:
         reasons.append(f"dates are written as {written.spelling}" if written is not None else "")
     if unit:
@@ -202,6 +202,7 @@ def _other_words(column: pl.Series) -> str:
     word, times = str(top.to_series(0)[0]), int(top.to_series(1)[0])
     named = f", among them '{word}'" if times >= FREQUENT else ""
     return (
-        f"most texts are numbers, but {counted(len(others), 'text is not', 'texts are not')}{named}: if they mean no "
+        f"most texts are numbers, but {format_count(len(others), 'text is not', 'texts are not')}{named}: if they "
+        "mean no "
         "value, list them in null_values of this column"
     )

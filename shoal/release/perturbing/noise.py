@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from shoal.errors import DataError
-from shoal.release.perturbing.perturbation import Judged, Perturbation, changed
+from shoal.release.perturbing.perturbation import Judged, Perturbation, count_changed
 from shoal.support.arrays import FloatVector
 from shoal.support.wording import number
 
@@ -55,11 +55,11 @@ class Noise(Perturbation):
             f"{factor**0.5:.6g} and {factor:.6g}"
         )
 
-    def unsuited(self, dtype: pl.DataType) -> str:
+    def why_unsuited(self, dtype: pl.DataType) -> str:
         """Numbers only."""
         return "" if dtype.is_integer() or dtype.is_float() else "is for numbers"
 
-    def applied(self, values: pl.Series, random: np.random.Generator) -> pl.Series:
+    def apply(self, values: pl.Series, random: np.random.Generator) -> pl.Series:
         """Add noise. Whole numbers stay whole, and others keep their number of digits."""
         import polars as pl
 
@@ -80,8 +80,8 @@ class Noise(Perturbation):
         moved = moved if digits is None else np.round(moved, digits)
         return pl.Series(values.name, np.where(finite, moved, own)).cast(values.dtype)
 
-    def judged(self, own: pl.Series, shown: pl.Series) -> Judged:
-        """Measure the largest noise, in its standard deviations; rounding adds half a unit."""
+    def judge(self, own: pl.Series, shown: pl.Series) -> Judged:
+        """Measure the largest difference in standard deviations of the noise; rounding adds half a unit."""
         import polars as pl
 
         before, after = own.cast(pl.Float64).to_numpy(), shown.cast(pl.Float64).to_numpy()
@@ -94,11 +94,11 @@ class Noise(Perturbation):
         most = float(np.maximum(steps - slack, 0).max(initial=0.0))
         reached = most / spread if spread > 0 else (np.inf if most > 0 else 0.0)
         same = bool(np.array_equal(before[~finite], after[~finite], equal_nan=True))
-        detail = f"{changed(own, shown):,} of {len(own):,} cells are false"
+        detail = f"{count_changed(own, shown):,} of {len(own):,} cells are false"
         return Judged(MOST, reached, same and reached <= MOST, detail)
 
-    def judged_apart(self, before: pl.Series, shown: pl.Series) -> Judged | None:
-        """Without owners, noise cannot be told from anything else."""
+    def judge_without_owners(self, before: pl.Series, shown: pl.Series) -> Judged | None:
+        """Return None: without owners, noise cannot be checked."""
         return None
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from shoal.support.wording import shown
+from shoal.support.wording import format_value
 
 if TYPE_CHECKING:
     import polars as pl
@@ -48,7 +48,7 @@ class Perturbation(ABC):
     def given(cls, value: Any) -> Self:
         """Return the perturbation with a setting of a policy; raise ValueError in words if it is wrong."""
         if isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value):
-            raise ValueError(f"must be a number, not {shown(value)}")
+            raise ValueError(f"must be a number, not {format_value(value)}")
         flaw = cls.flaw(value)
         if flaw:
             raise ValueError(f"{flaw}, not {value}")
@@ -70,21 +70,21 @@ class Perturbation(ABC):
         """What an analyst has to know in order to correct for it. It follows from the policy alone."""
 
     @abstractmethod
-    def unsuited(self, dtype: pl.DataType) -> str:
-        """Return which values it is for, if a column of this type does not hold them; else an empty text."""
+    def why_unsuited(self, dtype: pl.DataType) -> str:
+        """Return which values the perturbation needs, if a column of this type has others; else an empty text."""
 
     @abstractmethod
-    def applied(self, values: pl.Series, random: np.random.Generator) -> pl.Series:
+    def apply(self, values: pl.Series, random: np.random.Generator) -> pl.Series:
         """Return what is published instead of the values of the published rows, none of them empty."""
 
     @abstractmethod
-    def judged(self, own: pl.Series, shown: pl.Series) -> Judged:
+    def judge(self, own: pl.Series, shown: pl.Series) -> Judged:
         """Compare what each row shows with its owner's value; none is empty. O(rows log rows)."""
 
     @abstractmethod
-    def judged_apart(self, before: pl.Series, shown: pl.Series) -> Judged | None:
-        """Compare all values of the original with those of a release, where nobody knows whose each row is; None if
-        nothing can be said. O(rows log rows).
+    def judge_without_owners(self, before: pl.Series, shown: pl.Series) -> Judged | None:
+        """Compare the values of the original and the release when the owners of rows are not known; None if this says
+        nothing. O(rows log rows).
         """
 
     def transitions(self, counts: Sequence[int]) -> list[list[float]] | None:
@@ -98,20 +98,22 @@ def surplus(before: pl.Series, shown: pl.Series) -> int:
     """Count the values of a release that the original does not have, or does not have as often. O(rows)."""
     import polars as pl
 
-    def counted(column: pl.Series) -> pl.DataFrame:
+    def count_values(column: pl.Series) -> pl.DataFrame:
         return column.alias("value").to_frame().group_by("value").len()
 
-    both = counted(shown).join(counted(before), on="value", how="left", suffix="_before", nulls_equal=True)
+    both = count_values(shown).join(
+        count_values(before), on="value", how="left", suffix="_before", nulls_equal=True
+    )
     more = both["len"].cast(pl.Int64) - both["len_before"].fill_null(0).cast(pl.Int64)
     return int(more.clip(lower_bound=0).sum())
 
 
-def changed(own: pl.Series, shown: pl.Series) -> int:
+def count_changed(own: pl.Series, shown: pl.Series) -> int:
     """Count the cells that do not hold their owner's value."""
     return int(own.ne_missing(shown).sum())
 
 
-def exchanged(before: pl.Series, shown: pl.Series) -> tuple[bool, str]:
-    """Return whether a release shows only values of the original, none more often than that, and what is wrong."""
+def check_exchange(before: pl.Series, shown: pl.Series) -> tuple[bool, str]:
+    """Return whether the release has only values of the original, none more often than there, and what is wrong."""
     more = surplus(before, shown)
     return more == 0, f"{more:,} values occur more often than in the original" if more else ""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from shoal.release.perturbing.perturbation import Judged, Perturbation, changed, exchanged
+from shoal.release.perturbing.perturbation import Judged, Perturbation, check_exchange, count_changed
 from shoal.support.wording import number
 
 if TYPE_CHECKING:
@@ -56,23 +56,23 @@ class Pram(Perturbation):
             "are the true ones times the transition matrix, so multiply by its inverse"
         )
 
-    def unsuited(self, dtype: pl.DataType) -> str:
+    def why_unsuited(self, dtype: pl.DataType) -> str:
         """Any values that can be compared."""
         import polars as pl
 
         return "is for single values" if dtype.is_nested() or dtype in (pl.Object, pl.Binary) else ""
 
-    def applied(self, values: pl.Series, random: np.random.Generator) -> pl.Series:
+    def apply(self, values: pl.Series, random: np.random.Generator) -> pl.Series:
         """Choose rows, and shuffle their values."""
         source = np.arange(len(values))
         drawn = np.flatnonzero(random.random(len(values)) >= self.amount)
         source[drawn] = random.permutation(drawn)
         return values.gather(source)
 
-    def judged(self, own: pl.Series, shown: pl.Series) -> Judged:
+    def judge(self, own: pl.Series, shown: pl.Series) -> Judged:
         """Count the changed rows. By Hoeffding's bound, more are drawn with a probability of at most 1e-9."""
-        only, words = exchanged(own, shown)
-        rows, false = len(own), changed(own, shown)
+        only, words = check_exchange(own, shown)
+        rows, false = len(own), count_changed(own, shown)
         bound = self._bound(rows)
         share = false / max(rows, 1)
         told = f"{false:,} of {rows:,} cells are false"
@@ -81,9 +81,9 @@ class Pram(Perturbation):
     def _bound(self, rows: int) -> float:
         return min(1.0, 1 - self.amount + float(np.sqrt(-np.log(RARE) / (2 * max(rows, 1)))))
 
-    def judged_apart(self, before: pl.Series, shown: pl.Series) -> Judged | None:
+    def judge_without_owners(self, before: pl.Series, shown: pl.Series) -> Judged | None:
         """Only values of the original occur, not more often."""
-        only, words = exchanged(before, shown)
+        only, words = check_exchange(before, shown)
         return Judged(self._bound(len(shown)), None, only, words or "whose they are is not known")
 
     def transitions(self, counts: Sequence[int]) -> list[list[float]]:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from shoal.errors import DataError
-from shoal.release.perturbing.perturbation import Judged, Perturbation, changed, surplus
-from shoal.support.wording import counted, number
+from shoal.release.perturbing.perturbation import Judged, Perturbation, count_changed, surplus
+from shoal.support.wording import format_count, number
 
 if TYPE_CHECKING:
     import polars as pl
@@ -42,7 +42,7 @@ class Rounding(Perturbation):
             "variance"
         )
 
-    def unsuited(self, dtype: pl.DataType) -> str:
+    def why_unsuited(self, dtype: pl.DataType) -> str:
         """Numbers; a base with a fraction only for numbers with one."""
         if not (dtype.is_integer() or dtype.is_float()):
             return "is for numbers"
@@ -50,7 +50,7 @@ class Rounding(Perturbation):
             return "with a fraction is for numbers with a fraction"
         return ""
 
-    def applied(self, values: pl.Series, random: np.random.Generator) -> pl.Series:
+    def apply(self, values: pl.Series, random: np.random.Generator) -> pl.Series:
         """Round."""
         import polars as pl
 
@@ -80,25 +80,25 @@ class Rounding(Perturbation):
         times, rest = np.divmod(own, base)
         return pl.Series(values.name, (times + (rest >= base - rest)) * base).cast(values.dtype)
 
-    def judged(self, own: pl.Series, shown: pl.Series) -> Judged:
+    def judge(self, own: pl.Series, shown: pl.Series) -> Judged:
         """Compare with the rounded values, and measure the largest difference."""
         import polars as pl
 
-        expected = self.applied(own, np.random.default_rng(0))
-        wrong = changed(expected, shown)
+        expected = self.apply(own, np.random.default_rng(0))
+        wrong = count_changed(expected, shown)
         steps = (own.cast(pl.Float64) - shown.cast(pl.Float64)).abs().filter(own.cast(pl.Float64).is_finite())
         most = steps.max()
-        false = f"{changed(own, shown):,} of {len(own):,} cells are false"
+        false = f"{count_changed(own, shown):,} of {len(own):,} cells are false"
         return Judged(
             self.amount / 2,
             float(most) if isinstance(most, float) else 0.0,
             wrong == 0,
-            false if not wrong else f"{counted(wrong, 'cell')} do not show the rounded value; {false}",
+            false if not wrong else f"{format_count(wrong, 'cell')} do not show the rounded value; {false}",
         )
 
-    def judged_apart(self, before: pl.Series, shown: pl.Series) -> Judged | None:
+    def judge_without_owners(self, before: pl.Series, shown: pl.Series) -> Judged | None:
         """Every published value is the rounded value of some row, not more often than these."""
-        more = surplus(self.applied(before, np.random.default_rng(0)), shown)
+        more = surplus(self.apply(before, np.random.default_rng(0)), shown)
         words = (
             f"{more:,} values are not rounded values of the original"
             if more

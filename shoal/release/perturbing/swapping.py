@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from shoal.release.perturbing.perturbation import Judged, Perturbation, changed, exchanged
+from shoal.release.perturbing.perturbation import Judged, Perturbation, check_exchange, count_changed
 from shoal.support.wording import number
 
 if TYPE_CHECKING:
@@ -44,14 +44,14 @@ class Swapping(Perturbation):
             "distribution of the column is exact, relations to other columns are weaker than in the original"
         )
 
-    def unsuited(self, dtype: pl.DataType) -> str:
-        """Values with an order that means something."""
+    def why_unsuited(self, dtype: pl.DataType) -> str:
+        """Only for numbers and dates, which have a meaningful order."""
         return "" if dtype.is_numeric() or dtype.is_temporal() else "is for numbers and dates"
 
     def _most(self, rows: int) -> int:
         return max(1, int(np.floor(self.amount * rows + 1e-9)))
 
-    def applied(self, values: pl.Series, random: np.random.Generator) -> pl.Series:
+    def apply(self, values: pl.Series, random: np.random.Generator) -> pl.Series:
         """Sort, add a random number of up to w + 1 to each rank, and sort again: no value passes one that is w + 1
         ranks away, so none moves by more than w. O(rows log rows).
         """
@@ -64,14 +64,14 @@ class Swapping(Perturbation):
         source[order] = order[np.argsort(keys, kind="stable")]
         return values.gather(source)
 
-    def judged(self, own: pl.Series, shown: pl.Series) -> Judged:
+    def judge(self, own: pl.Series, shown: pl.Series) -> Judged:
         """Measure by how many ranks values moved; equal values share their ranks."""
         import polars as pl
 
-        only, words = exchanged(own, shown)
+        only, words = check_exchange(own, shown)
         rows = len(own)
         bound = self._most(rows)
-        false = f"{changed(own, shown):,} of {rows:,} cells are false"
+        false = f"{count_changed(own, shown):,} of {rows:,} cells are false"
         if not only or not rows:
             return Judged(bound / max(rows, 1), None, only, f"{words}; {false}" if words else false)
         both = pl.concat([own, shown]).rank("dense").to_numpy()
@@ -82,8 +82,8 @@ class Swapping(Perturbation):
         most = int(np.where(high > low, gap, 0).max())
         return Judged(bound / rows, most / rows, most <= bound, false)
 
-    def judged_apart(self, before: pl.Series, shown: pl.Series) -> Judged | None:
+    def judge_without_owners(self, before: pl.Series, shown: pl.Series) -> Judged | None:
         """Only values of the original occur, not more often."""
-        only, words = exchanged(before, shown)
+        only, words = check_exchange(before, shown)
         rows = max(len(shown), 1)
         return Judged(self._most(rows) / rows, None, only, words or "whose they are is not known")

@@ -13,7 +13,7 @@ from shoal.coding import Attribute, CodedTable
 from shoal.coding.column_plan import ColumnPlan
 from shoal.coding.encode import encode
 from shoal.coding.hierarchy import ROOT, Hierarchy, Level, build
-from shoal.coding.hierarchy.kinds import parsed
+from shoal.coding.hierarchy.kinds import parse_hierarchy
 from shoal.io.sheet import Sheet
 from shoal.policy import Policy
 from shoal.release.bounds import bounds_among
@@ -117,16 +117,16 @@ def unreadable(unknown: Sequence[str], table: CodedTable | None) -> list[str]:
 
 def has_domain(plan: ColumnPlan) -> bool:
     """Return whether the policy alone defines the domain of a column: files and trees do, others need the original."""
-    return parsed(plan.hierarchy).knows_domain
+    return parse_hierarchy(plan.hierarchy).knows_domain
 
 
 def attribute_of(plan: ColumnPlan) -> Attribute:
     """Return what the policy alone says about a quasi-identifier."""
     if has_domain(plan):
         hierarchy = build(pl.Series([], dtype=pl.String), plan.hierarchy)
-        limited = hierarchy if plan.limit is None else hierarchy.limited(plan.limit)
+        limited = hierarchy if plan.limit is None else hierarchy.with_limit(plan.limit)
         return Attribute(plan.name, limited, plan.weight)
-    names, kind = pl.Series([ROOT]), parsed(plan.hierarchy)
+    names, kind = pl.Series([ROOT]), parse_hierarchy(plan.hierarchy)
     level = Level(np.zeros(1, np.int32), names)
     hierarchy = Hierarchy(names, (level,), hiding=kind if kind.hides else None)
     return Attribute(plan.name, hierarchy, plan.weight)

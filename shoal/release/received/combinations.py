@@ -9,7 +9,7 @@ import numpy as np
 
 from shoal.coding import CodedTable
 from shoal.judging.linking.consistency import how_many_fit
-from shoal.methods.permuting.shuffled_buckets import shuffled_within
+from shoal.methods.permuting.shuffled_buckets import shuffle_within
 from shoal.release.published import Published
 from shoal.support.arrays import IntMatrix, IntVector
 
@@ -26,8 +26,8 @@ the table."""
 Groups = tuple[tuple[int, ...], ...]
 
 
-def _restricted(groups: Groups, columns: frozenset[int]) -> Groups:
-    """Return what groups say about some of their columns."""
+def _restrict(groups: Groups, columns: frozenset[int]) -> Groups:
+    """Restrict groups of columns to some columns."""
     left = (tuple(j for j in group if j in columns) for group in groups)
     return tuple(group for group in left if group)
 
@@ -36,7 +36,7 @@ class Combinations:
     """Which combinations of columns of a release are combinations of the original."""
 
     def __init__(self, published: Published, table: CodedTable, columns: int) -> None:
-        low, high = published.covered
+        low, high = published.cell_ranges
         self.quasi, self.columns, self.bucket_of = (
             len(published.attributes),
             columns,
@@ -68,9 +68,9 @@ class Combinations:
 
     def _shows(self, columns: Sequence[int], shown_from: Any) -> bool:
         """Whether the original has these combinations, as often, if the cells come from these rows."""
-        return self._matched(list(columns), shown_from) == len(self.low)
+        return self._count_matched(list(columns), shown_from) == len(self.low)
 
-    def _matched(self, columns: list[int], shown_from: Any) -> int:
+    def _count_matched(self, columns: list[int], shown_from: Any) -> int:
         """Return how many rows can be told apart as rows of the original, in these columns."""
         low = np.stack([self.low[shown_from[:, j], j] for j in columns], axis=1)
         if not self.exact:
@@ -102,23 +102,25 @@ class Combinations:
             # Ranges match many combinations by chance, so only the usual groups are tried.
             rest = tuple((j,) for j in range(quasi, self.columns))
             usual = [(known, *rest)] if self.is_true(known) else [tuple((j,) for j in everything)]
-            return [*usual, *self._linked()]
+            return [*usual, *self._find_linked()]
         self.is_true(known)
         if self.columns > MOST_COLUMNS:
-            return list(dict.fromkeys(self._joined(start) for start in range(self.columns)))
-        return self._closed_partitions(self.columns)
+            return list(dict.fromkeys(self._join_columns(start) for start in range(self.columns)))
+        return self._find_closed_partitions(self.columns)
 
-    def _closed_partitions(self, columns: int) -> list[Groups]:
-        found = {tuple(sorted(groups)) for groups in self._partitions((), 0, columns) if self._closed(groups)}
+    def _find_closed_partitions(self, columns: int) -> list[Groups]:
+        found = {
+            tuple(sorted(groups)) for groups in self._partitions((), 0, columns) if self._is_closed(groups)
+        }
         return sorted(found, key=lambda groups: (len(groups), groups))
 
-    def _linked(self) -> list[Groups]:
+    def _find_linked(self) -> list[Groups]:
         """Return the groups of a quasi-identifier and a sensitive column that stayed together, more than by chance."""
         pairs = [(j, s) for j in range(self.quasi) for s in range(self.quasi, self.columns)]
         return [
             (pair, *((j,) for j in range(self.columns) if j not in pair))
             for pair in pairs
-            if self.is_true(pair) and not any(self._shows(pair, self._shuffled()) for _ in range(3))
+            if self.is_true(pair) and not any(self._shows(pair, self._shuffle()) for _ in range(3))
         ]
 
     def _partitions(self, groups: Groups, column: int, columns: int) -> Iterator[Groups]:
@@ -131,12 +133,12 @@ class Combinations:
                 yield from self._partitions(joined, column + 1, columns)
         yield from self._partitions((*groups, (column,)), column + 1, columns)
 
-    def _closed(self, groups: Groups) -> bool:
+    def _is_closed(self, groups: Groups) -> bool:
         return not any(
             self.is_true((*one, *other)) for at, one in enumerate(groups) for other in groups[at + 1 :]
         )
 
-    def _joined(self, start: int) -> Groups:
+    def _join_columns(self, start: int) -> Groups:
         """Put each column into the first group where it is true, beginning with one of them."""
         groups: list[list[int]] = []
         for column in (*range(start, self.columns), *range(start)):
@@ -154,13 +156,13 @@ class Combinations:
         if self.is_true(known):
             tried: list[Groups] = [(known,)]
         elif self.quasi <= MOST_COLUMNS:
-            tried = self._closed_partitions(self.quasi)
+            tried = self._find_closed_partitions(self.quasi)
         else:
             return None
-        varying = self._varying()
+        varying = self._find_varying()
         found: dict[Any, Groups] = {}
         for groups in tried:
-            told = frozenset(_restricted(groups, columns) for columns in varying)
+            told = frozenset(_restrict(groups, columns) for columns in varying)
             found.setdefault(told, groups)
             for at, group in enumerate(groups):
                 for parts in self._hidden_splits(group, varying):
@@ -171,7 +173,7 @@ class Combinations:
                         return None
         return tuple(found.values())
 
-    def _varying(self) -> set[frozenset[int]]:
+    def _find_varying(self) -> set[frozenset[int]]:
         """Return which quasi-identifiers show several values, for each kind of bucket: others cannot be shuffled."""
         from shoal.kernels.closures import bounds
         from shoal.kernels.grouping import distinct
@@ -206,7 +208,7 @@ class Combinations:
         if parts not in self._hides:
             columns = [j for part in parts for j in part]
             rows = len(self.low)
-            seen = rows - self._matched(columns, self._shuffled(parts))
+            seen = rows - self._count_matched(columns, self._shuffle(parts))
             # So many rows are far more than chance, whatever other draws show.
             self._hides[parts] = seen <= 4 * FAR**2 and self._limit(parts, tuple(columns)) >= rows
         return self._hides[parts]
@@ -214,7 +216,7 @@ class Combinations:
     def unseen(self) -> bool:
         """Whether columns that look true would look so after a shuffle, too."""
         groups = [columns for columns, answer in self._true.items() if answer]
-        return any(self._shows(group, self._shuffled()) for group in groups for _ in range(3))
+        return any(self._shows(group, self._shuffle()) for group in groups for _ in range(3))
 
     def more_than_chance(self) -> bool:
         """Whether far more rows are rows of the original than values shuffled within buckets would give: then some of
@@ -223,21 +225,21 @@ class Combinations:
         columns = tuple(range(self.columns))
         limit = self._limit(self.largest(self.quasi)[0], columns)
         hidden = not self.exact and limit >= len(self.low)
-        return hidden or self._matched(list(columns), self.own) > limit
+        return hidden or self._count_matched(list(columns), self.own) > limit
 
-    def left_alone(self, units: Groups, columns: tuple[int, ...]) -> bool:
-        """Whether far more rows show in these columns what the original has than these units, shuffled, would give."""
-        return self._matched(list(columns), self.own) > self._limit(units, columns)
+    def looks_unshuffled(self, units: Groups, columns: tuple[int, ...]) -> bool:
+        """Whether far more rows agree with the original in these columns than shuffling these units would leave."""
+        return self._count_matched(list(columns), self.own) > self._limit(units, columns)
 
     def _limit(self, units: Groups, columns: tuple[int, ...]) -> float:
         """Return how many rows of the original may be seen by chance after these units were shuffled."""
-        drawn = [self._matched(list(columns), self._shuffled(units)) for _ in range(DRAWS)]
+        drawn = [self._count_matched(list(columns), self._shuffle(units)) for _ in range(DRAWS)]
         return float(np.mean(drawn)) + FAR * max(float(np.std(drawn)), 1.0)
 
-    def _shuffled(self, groups: Groups | None = None) -> Any:
-        """Return whose value each cell shows after groups of columns, or each column, are shuffled again."""
+    def _shuffle(self, groups: Groups | None = None) -> Any:
+        """Shuffle groups of columns (or each column) again, and return the row that each cell then comes from."""
         shown_from = self.own.copy()
         for group in groups or tuple((j,) for j in range(self.columns)):
-            source: IntVector = shuffled_within(self.bucket_of, self.random)
+            source: IntVector = shuffle_within(self.bucket_of, self.random)
             shown_from[:, list(group)] = source[:, None]
         return shown_from

@@ -65,38 +65,38 @@ def read_buckets(
         check_buckets(record, shuffled.buckets)
         made = as_recorded(by_record(record, shuffled, table), shuffled, table, apart=in_two)
     else:
-        made = possible(shuffled, table, _claimed(policy, shuffled, table), apart=in_two)
+        made = possible(shuffled, table, _shuffling_of_policy(policy, shuffled, table), apart=in_two)
     in_buckets = all(way.in_buckets for way in made.found)
     if in_two and not in_buckets:
         raise DataError("by the record, the release is in one table, but this one is in two")
     intact = shuffled if in_buckets else cells.read(None)[0]
-    first, *others = [_shuffled_as(shuffled, way) if way.in_buckets else intact for way in made.found]
-    notes = [_told(bucket, made.found, shuffled, table, by_record=record is not None)]
+    first, *others = [_with_shuffling(shuffled, way) if way.in_buckets else intact for way in made.found]
+    notes = [_describe_making(bucket, made.found, shuffled, table, by_record=record is not None)]
     if not made.complete and table is not None and table.population is not None:
         notes.append(
             "not known: how likely people are to be in the table. There are too many ways in which columns may have "
             f"been shuffled; give {either(command='--record FILE', python='record')}"
         )
-    loosest = None if record is not None else _shuffled_as(shuffled, APART)
+    loosest = None if record is not None else _with_shuffling(shuffled, APART)
     other_readings = OtherReadings(tuple(others), made.complete, loosest)
     return ReceivedRelease(cells.rows, first, other_readings, (*notes, *unreadable(unknown, table)))
 
 
-def _shuffled_as(published: Published, way: Making) -> Published:
+def _with_shuffling(published: Published, way: Making) -> Published:
     return replace(published, layout=published.layout.with_shuffling(way))
 
 
-def _claimed(policy: Policy, published: Published, table: CodedTable | None) -> Making | None:
+def _shuffling_of_policy(policy: Policy, published: Published, table: CodedTable | None) -> Making | None:
     """Return how the method of the policy at hand shuffles; None if it does not."""
     if policy.method.name not in METHODS or not METHODS[policy.method.name].shows.buckets:
         return None
     try:
-        return Making.of(policy.build_method().shuffled_together(published if table is None else table))
+        return Making.of(policy.build_method().find_shuffling(published if table is None else table))
     except (DataError, PolicyError):  # its groups need the original, or are about other columns
         return None
 
 
-def _told(
+def _describe_making(
     bucket: str, ways: Sequence[Making], published: Published, table: CodedTable | None, *, by_record: bool
 ) -> str:
     """Say how the release was made, and how that is known."""

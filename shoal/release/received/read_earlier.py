@@ -14,19 +14,19 @@ from shoal import io
 from shoal.coding import Attribute, CodedTable
 from shoal.coding.columns import Columns
 from shoal.coding.counting import ByOwners
-from shoal.coding.encode import encode, missing_names
+from shoal.coding.encode import count_nameless_cells, encode
 from shoal.errors import DataError, PolicyError
 from shoal.io import Frame, factorize
-from shoal.judging.linking.owners import confirmed, matched
-from shoal.judging.linking.series import Earlier, Issue, covering, issue_of
+from shoal.judging.linking.owners import confirm_record, match_owners
+from shoal.judging.linking.series import Earlier, Issue, find_covered_rows, issue_of
 from shoal.policy import Policy
 from shoal.policy.encode_table import encode_with_population
 from shoal.release.bounds import bounds_among
 from shoal.release.published import Published
 from shoal.release.published_types import without_fraction
 from shoal.release.read_published import read_published
-from shoal.release.received.read_record import check_original, check_release, read_record, recorded_owners
-from shoal.release.received.read_release import read_release, typed
+from shoal.release.received.read_record import check_original, check_release, read_owners, read_record
+from shoal.release.received.read_release import convert_types, read_release
 from shoal.release.render import bucket_name
 from shoal.release.results import Result
 from shoal.support.arrays import IntMatrix, LongVector
@@ -66,7 +66,7 @@ class Given:
             return cls(given.table, None, given.record)
         return cls(given)
 
-    def named(self, number: int) -> str:
+    def name_in_messages(self, number: int) -> str:
         """Return what messages call it."""
         if isinstance(self.release, str | Path):
             return f"the earlier release {self.release}"
@@ -91,7 +91,7 @@ def read_earlier(frame: Frame, policy: Policy, table: CodedTable, given: Sequenc
     people.
     """
     given = [Given.of(one) for one in given]
-    names = [one.named(number) for number, one in enumerate(given, 1)]
+    names = [one.name_in_messages(number) for number, one in enumerate(given, 1)]
     if len(given) > MOST:
         raise DataError(f"{len(given):,} earlier releases are given; at most {MOST} can be intersected")
     if policy.pseudonyms:
@@ -117,9 +117,9 @@ def read_earlier(frame: Frame, policy: Policy, table: CodedTable, given: Sequenc
             + ", or in the policy"
         )
     tables = [one for one in originals if one is not None]
-    attributes, codes = _coded(frame, tables, table, policy)
+    attributes, codes = _code_originals(frame, tables, table, policy)
     persons, people = _persons(frame, tables, whose)
-    lasting = _lasting(table, policy)
+    lasting = _find_lasting(table, policy)
     texts: list[dict[str, int]] = [{} for _ in lasting]
     domain = replace(table, quasi=table.quasi.with_attributes(attributes))
     issues: list[Issue] = []
@@ -130,7 +130,7 @@ def read_earlier(frame: Frame, policy: Policy, table: CodedTable, given: Sequenc
         # Without a column for it, nobody can tell which rows of another table are the same people's.
         own = at if original is not None and whose else 0
         reader = _Reader(name, policy, domain, lasting, texts)
-        published, values, columns = reader.published(one, None if original is None else original.rows)
+        published, values, columns = reader.read_published(one, None if original is None else original.rows)
         issue = reader.issue(
             published,
             values,
@@ -162,7 +162,7 @@ def _notes(whose: Sequence[str]) -> tuple[str, ...]:
     )
 
 
-def _told(error: PolicyError) -> str:
+def _format_problems(error: PolicyError) -> str:
     """Return the problems of a table in a line."""
     return "; ".join(f"{problem.path}: {problem.message}" for problem in error.problems)
 
@@ -174,7 +174,7 @@ def _original(given: Given, policy: Policy, name: str) -> Frame | None:
     try:
         policy.plans(found.columns)
     except PolicyError as error:
-        raise DataError(f"the original of {name} is another table: {_told(error)}") from None
+        raise DataError(f"the original of {name} is another table: {_format_problems(error)}") from None
     return found
 
 
@@ -193,7 +193,7 @@ def _record(
     return told
 
 
-def _stacked(parts: Sequence[pl.Series]) -> pl.Series:
+def _stack_columns(parts: Sequence[pl.Series]) -> pl.Series:
     """Put columns below each other, as text where their types differ."""
     kinds = {part.dtype for part in parts}
     if len(kinds) > 1 and not all(kind.is_numeric() for kind in kinds):
@@ -201,7 +201,7 @@ def _stacked(parts: Sequence[pl.Series]) -> pl.Series:
     return pl.concat([part.alias("x").to_frame() for part in parts], how="vertical_relaxed").to_series()
 
 
-def _coded(
+def _code_originals(
     frame: Frame, others: Sequence[Frame], table: CodedTable, policy: Policy
 ) -> tuple[tuple[Attribute, ...], list[IntMatrix]]:
     """Code the quasi-identifiers of all originals with the same hierarchies."""
@@ -209,7 +209,7 @@ def _coded(
         return table.attributes, [table.quasi.wide]
     wanted = [attribute.name for attribute in table.attributes]
     plans = [plan for plan in policy.plans(frame.columns) if plan.name in wanted]
-    together = {name: _stacked([one.column(name) for one in (frame, *others)]) for name in wanted}
+    together = {name: _stack_columns([one.column(name) for one in (frame, *others)]) for name in wanted}
     coded = encode(pl.DataFrame(together), plans)
     ends = np.cumsum([one.rows for one in (frame, *others)])[:-1]
     return coded.attributes, [np.asfortranarray(part) for part in np.split(coded.quasi.wide, ends)]
@@ -226,19 +226,19 @@ def _persons(frame: Frame, others: Sequence[Frame], whose: Sequence[str]) -> tup
     numbers = np.empty((sum(one.rows for one in (frame, *others)), len(whose)), np.int32, order="F")
     for j, name in enumerate(whose):
         for one in others:
-            nobody = missing_names(one.column(name))
+            nobody = count_nameless_cells(one.column(name))
             if nobody:
                 raise DataError(
                     f"column '{name}' says whose a row is, but it is empty in {nobody:,} of {one.rows:,} rows of an "
                     "earlier original"
                 )
-        numbers[:, j] = factorize(_stacked([one.column(name) for one in (frame, *others)]))[0]
+        numbers[:, j] = factorize(_stack_columns([one.column(name) for one in (frame, *others)]))[0]
     number = distinct(numbers)[0].astype(np.int64)
     parts = np.split(number, np.cumsum([one.rows for one in (frame, *others)])[:-1])
     return parts, int(parts[0].max(initial=-1)) + 1
 
 
-def _lasting(table: CodedTable, policy: Policy) -> tuple[int, ...]:
+def _find_lasting(table: CodedTable, policy: Policy) -> tuple[int, ...]:
     """Return the sensitive columns whose values stay the same for a person: all, unless the policy names them."""
     wanted = policy.privacy.lasting
     return tuple(j for j, one in enumerate(table.sensitive) if wanted is None or one.name in wanted)
@@ -256,21 +256,21 @@ class _Reader:
     texts: list[dict[str, int]]
     """Values that the table does not have, per lasting column."""
 
-    def published(self, given: Given, most: int | None) -> tuple[Published, IntMatrix, list[str]]:
+    def read_published(self, given: Given, most: int | None) -> tuple[Published, IntMatrix, list[str]]:
         """Read the rows of the release, the codes of their sensitive values, and the names of its columns."""
         policy = self.policy
         try:
             rows, in_two = read_release(given.release, None, policy)
             policy.plans(rows.columns, of_release=True)
         except PolicyError as error:
-            raise DataError(f"{self.name} is of another table: {_told(error)}") from None
+            raise DataError(f"{self.name} is of another table: {_format_problems(error)}") from None
         if in_two or bucket_name(self.domain.taken) in rows.columns:
             raise DataError(
                 f"{self.name}: its values were shuffled within buckets, and only releases by classes can be intersected"
             )
         if most is not None and len(rows) > most:
             raise DataError(f"{self.name} has {len(rows):,} rows, more than the {most:,} of its original")
-        rows = typed(rows, policy, self.domain)
+        rows = convert_types(rows, policy, self.domain)
         codes = np.empty((len(rows), len(self.domain.sensitive)), np.int32, order="F")
         for j, attribute in enumerate(self.domain.sensitive):
             codes[:, j] = self._codes(rows[attribute.name], j, attribute)
@@ -326,7 +326,7 @@ class _Reader:
     ) -> Issue:
         """Find who may be in the release, by the rows that people are known by."""
         whose = self.policy.people
-        matches = covering(self.domain.attributes, known, published)
+        matches = find_covered_rows(self.domain.attributes, known, published)
         owner: LongVector | None = None
         unknown = "" if whose else NO_PERSON
         rows = np.ones(len(known), np.bool_)
@@ -342,8 +342,12 @@ class _Reader:
                 countings=(ByOwners.of(secrets, person.astype(np.int32)),),
                 population=None,
             )
-            claimed = None if record is None else recorded_owners(record)
-            found = matched(published, table) if claimed is None else confirmed(published, table, claimed)
+            claimed = None if record is None else read_owners(record)
+            found = (
+                match_owners(published, table)
+                if claimed is None
+                else confirm_record(published, table, claimed)
+            )
             unknown = found.unknown
             if found.person is not None:
                 owner = found.person.astype(np.int64)

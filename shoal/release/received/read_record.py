@@ -71,7 +71,7 @@ def _source() -> str:
     )
 
 
-def recorded_section(record: Mapping[str, Any], name: str) -> dict[str, Any]:
+def read_section(record: Mapping[str, Any], name: str) -> dict[str, Any]:
     """Return a section of the policy that a record holds; the files that the policy names need not exist any more."""
     try:
         found = load_toml(record["policy"]).get(name, {})
@@ -82,10 +82,10 @@ def recorded_section(record: Mapping[str, Any], name: str) -> dict[str, Any]:
     return found
 
 
-def recorded_method(record: Mapping[str, Any]) -> Method:
+def read_method(record: Mapping[str, Any]) -> Method:
     """Return the method that made a release, with its options."""
     try:
-        return NamedMethod(MethodChoice.model_validate(recorded_section(record, "method"))).build()
+        return NamedMethod(MethodChoice.model_validate(read_section(record, "method"))).build()
     except (PolicyError, ValueError) as error:
         raise DataError(f"the method in the record is not known here: {error}") from None
 
@@ -108,7 +108,7 @@ def check_release(record: Mapping[str, Any], rows: int, columns: Collection[str]
     told = int(record["input"]["rows"]) - int(record.get("suppressed", 0))
     if told != rows:
         raise DataError(f"the record is about a release of {told:,} rows, but this one has {rows:,}: {_GIVE}")
-    sections = recorded_section(record, "columns")
+    sections = read_section(record, "columns")
     if not all(isinstance(column, str | dict) for column in sections.values()):
         raise DataError("the policy in the record cannot be read: [columns] gives columns their roles")
     wanted = [
@@ -132,7 +132,7 @@ def check_buckets(record: Mapping[str, Any], buckets: int | None) -> None:
         )
 
 
-def recorded_owners(record: Mapping[str, Any]) -> IntVector | None:
+def read_owners(record: Mapping[str, Any]) -> IntVector | None:
     """Return which row of the original each published row comes from, in the order of the release; None if the record
     does not say so. Only runs that count people, or look at earlier releases, write it.
     """

@@ -15,15 +15,15 @@ from shoal.coding.hierarchy import ROOT, Hierarchy
 from shoal.coding.roles import DROP, QUASI, SENSITIVE
 from shoal.errors import DataError
 from shoal.io.coded import Codes
-from shoal.io.sheet import Sheet, coded_values
+from shoal.io.sheet import Sheet, code_values
 from shoal.io.type_inference import guess_numbers_and_dates
 from shoal.policy import Policy
-from shoal.release.published_types import retyped
+from shoal.release.published_types import restore_type
 from shoal.release.received.cell_reader import CellReader, has_domain, unreadable
 from shoal.release.received.read_buckets import NO_OTHERS, ReceivedRelease, read_buckets
-from shoal.release.received.read_record import check_release, recorded_method
+from shoal.release.received.read_record import check_release, read_method
 from shoal.release.render import bucket_name
-from shoal.release.two_tables import joined, second_beside
+from shoal.release.two_tables import join_tables, second_beside
 from shoal.support.arrays import BoolVector
 from shoal.support.wording import either
 
@@ -49,11 +49,11 @@ def read_release(
     if both or bucket not in rows.columns:
         word = f"has the sensitive column '{both[0]}'" if both else f"has no column '{bucket}'"
         raise DataError(f"the first table {word}, so there is nothing to join a second table to")
-    both_tables = joined(rows.whole(), io.read(second, options).data, bucket, sensitive)
+    both_tables = join_tables(rows.whole(), io.read(second, options).data, bucket, sensitive)
     return Sheet.of(both_tables), True
 
 
-def typed(rows: Sheet, policy: Policy, table: CodedTable | None) -> Sheet:
+def convert_types(rows: Sheet, policy: Policy, table: CodedTable | None) -> Sheet:
     """Return the rows of a release in the types of the original. Without it, only sensitive columns get types, because
     some models compare their values as numbers; a hierarchy that lists its values knows them as text.
     """
@@ -62,12 +62,12 @@ def typed(rows: Sheet, policy: Policy, table: CodedTable | None) -> Sheet:
             attribute.name: attribute.hierarchy.leaves.dtype
             for attribute in table.attributes
             if attribute.name in rows.columns
-            and not _named(rows.cells[attribute.name].values, attribute.hierarchy)
+            and not _has_only_names(rows.cells[attribute.name].values, attribute.hierarchy)
         }
         for name, column in table.kept.columns.items():
             types[name] = column.dtype if isinstance(column, pl.Series) else column.values.dtype
         return rows.with_values(
-            lambda shown: retyped(shown, types[shown.name]) if shown.name in types else shown
+            lambda shown: restore_type(shown, types[shown.name]) if shown.name in types else shown
         )
     plans = policy.plans(rows.columns, of_release=True)
     guessed = [plan.name for plan in plans if plan.role.protected and not has_domain(plan)]
@@ -78,7 +78,7 @@ def typed(rows: Sheet, policy: Policy, table: CodedTable | None) -> Sheet:
     )
 
 
-def _named(column: pl.Series, hierarchy: Hierarchy) -> bool:
+def _has_only_names(column: pl.Series, hierarchy: Hierarchy) -> bool:
     """Whether all cells are names in a hierarchy. Then they stay as they are: a name such as 2024-01-07 may be a whole
     day, not its midnight.
     """
@@ -96,7 +96,8 @@ def as_published(
     suppressed_as: str | None = None,
     record: Mapping[str, Any] | None = None,
 ) -> ReceivedRelease:
-    """Read `typed` rows as a release: with the hierarchies of the original, or those that the policy alone defines.
+    """Read `convert_types` rows as a release: with the hierarchies of the original, or those that the policy alone
+    defines.
 
     `in_two` says that the release is in two tables. Rows that are there are rows; only if `suppressed_as` is given,
     those that show this text in every quasi-identifier count as suppressed.
@@ -123,7 +124,7 @@ def as_published(
     if bucket in rows.columns:
         found = read_buckets(cells, bucket, policy, table, in_two=in_two, record=record)
         return replace(found, notes=(*notes, *found.notes))
-    if record is not None and recorded_method(record).shows.buckets:
+    if record is not None and read_method(record).shows.buckets:
         raise DataError(
             f"by the record, the release has a column '{bucket}' that numbers buckets, but it is not there"
         )
@@ -133,7 +134,7 @@ def as_published(
 
 def _without_suppressed(rows: Sheet, policy: Policy, suppressed_as: str | None) -> tuple[Sheet, list[str]]:
     """Return the rows that do not stand for suppressed ones, and what a user should know about those that may."""
-    marked = _showing(rows, policy.names(QUASI), ROOT if suppressed_as is None else suppressed_as)
+    marked = _find_rows_showing(rows, policy.names(QUASI), ROOT if suppressed_as is None else suppressed_as)
     if not marked.any():
         return rows, []
     if suppressed_as is not None:
@@ -145,20 +146,20 @@ def _without_suppressed(rows: Sheet, policy: Policy, suppressed_as: str | None) 
     ]
 
 
-def _showing(rows: Sheet, names: tuple[str, ...], text: str) -> BoolVector:
-    """Return the rows that show a text in every quasi-identifier."""
+def _find_rows_showing(rows: Sheet, names: tuple[str, ...], text: str) -> BoolVector:
+    """Return the rows whose quasi-identifiers all show the same given text."""
     shown = np.ones(len(rows), np.bool_)
     for name in names:
         if not isinstance(rows.cells[name].values.dtype, pl.String | pl.Categorical | pl.Enum):
             return np.zeros(len(rows), np.bool_)
-        places, there = rows.numbered(name, lambda values: _saying(values, text))
+        places, there = rows.number_cells(name, lambda values: _find_numbers_of(values, text))
         if not there.any():
             return np.zeros(len(rows), np.bool_)
         shown &= there[places]
     return shown
 
 
-def _saying(values: pl.Series, text: str) -> tuple[Codes, BoolVector]:
-    """Number the values of a column, and return which numbers are a text."""
-    number, distinct = coded_values(values)
+def _find_numbers_of(values: pl.Series, text: str) -> tuple[Codes, BoolVector]:
+    """Number the values of a column; return the numbers, and which of them stand for a given text."""
+    number, distinct = code_values(values)
     return number, distinct.cast(pl.String).eq_missing(text).to_numpy()

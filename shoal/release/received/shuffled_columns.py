@@ -16,7 +16,7 @@ from shoal.errors import DataError
 from shoal.release.layout import Shuffling
 from shoal.release.published import Published
 from shoal.release.received.combinations import Combinations, Groups
-from shoal.release.received.read_record import recorded_method, recorded_section
+from shoal.release.received.read_record import read_method, read_section
 
 
 @dataclass(frozen=True)
@@ -96,14 +96,14 @@ class Ways:
 
 def by_record(record: Mapping[str, Any], published: Published, table: CodedTable | None) -> Making:
     """Return how the record of a run says that a release was made."""
-    method = recorded_method(record)
+    method = read_method(record)
     if not method.shows.buckets:
         return INTACT
     groups = record.get("groups")
     if groups is None:
-        return Making.of(method.shuffled_together(published if table is None else table))
+        return Making.of(method.find_shuffling(published if table is None else table))
     names = [attribute.name for attribute in (*published.attributes, *published.sensitive)]
-    listed = {*names, *recorded_section(record, "columns")}
+    listed = {*names, *read_section(record, "columns")}
     unknown = [name for group in groups for name in group if name not in listed]
     if unknown:
         raise DataError(f"the record shuffles a column '{unknown[0]}' that its policy does not name")
@@ -127,7 +127,7 @@ def possible(published: Published, table: CodedTable | None, claimed: Making | N
     quasi, sensitive = len(published.attributes), 0 if apart else len(published.sensitive)
     unshuffled = Making((tuple(range(quasi)),)) if quasi > 1 else APART
     if table is None or not published.in_ranges:
-        ways = [unshuffled] if apart else [INTACT, unshuffled, *_linked_ways(quasi, sensitive)]
+        ways = [unshuffled] if apart else [INTACT, unshuffled, *_ways_with_links(quasi, sensitive)]
         found = _first(claimed, [*ways, APART] if table is not None else ways, claimed is not None and apart)
         return Ways(tuple(found), complete=quasi < 2)
     combinations = Combinations(published, table, quasi + sensitive)
@@ -161,9 +161,9 @@ def as_recorded(way: Making, published: Published, table: CodedTable | None, *, 
         tuple(range(quasi)),
     )
     ways = [way]
-    if not any(set(known) <= set(unit) for unit in units) and combinations.left_alone(units, known):
+    if not any(set(known) <= set(unit) for unit in units) and combinations.looks_unshuffled(units, known):
         ways.append(Making((known,)))
-    if not apart and combinations.left_alone(units, tuple(range(quasi + sensitive))):
+    if not apart and combinations.looks_unshuffled(units, tuple(range(quasi + sensitive))):
         ways.append(INTACT)
     return Ways(tuple(ways))
 
@@ -175,7 +175,7 @@ def _may_be(way: Making, combinations: Combinations) -> bool:
     return all(map(combinations.is_true, way.units(combinations.quasi, combinations.columns)))
 
 
-def _linked_ways(quasi: int, sensitive: int) -> list[Making]:
+def _ways_with_links(quasi: int, sensitive: int) -> list[Making]:
     """Return the ways in which sensitive values stay with quasi-identifiers: with all of them, which tells most about
     the rows of a bucket, or with one of them.
     """

@@ -42,8 +42,8 @@ def few_handles_left() -> bool:
     return False
 
 
-def denied_by_system(error: BaseException | None) -> str:
-    """Return what the system lacks or does not allow, in words, if that is behind an error; else ""."""
+def explain_denial(error: BaseException | None) -> str:
+    """Explain which limit or permission of the operating system caused an error; "" if none did."""
     while error is not None:
         number = getattr(error, "errno", None)
         if number in (errno.EMFILE, errno.ENFILE) or _TOO_MANY in str(error):

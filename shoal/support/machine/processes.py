@@ -61,7 +61,7 @@ class Child:
         assert self._process.stdout is not None
         return pickle.load(self._process.stdout)
 
-    def ended(self) -> int | None:
+    def exit_code(self) -> int | None:
         """Return the exit code, None if the process still runs."""
         return self._process.poll()
 

@@ -60,7 +60,7 @@ class Journal:
     def owe(self, what: str) -> Iterator[None]:
         """Note what this block makes and removes where nobody else can remove it. An interrupt inside is an exception,
         so that the block can do so; `settle` notes that it has."""
-        with _asked_to_tidy_up() if self.pipe is not None else contextlib.nullcontext():
+        with _let_tidy_up() if self.pipe is not None else contextlib.nullcontext():
             self._note("owed", what)
             yield
 
@@ -75,7 +75,7 @@ class Journal:
     @contextlib.contextmanager
     def move(self) -> Iterator[None]:
         """Let files appear inside this block, all or none: an interrupt comes before or after it."""
-        with _undisturbed():
+        with _defer_interrupts():
             self._note("moving", "yes")
             if self.answers is not None:
                 answer = os.read(self.answers, 1)
@@ -113,8 +113,8 @@ class Journal:
         """Forget all notes, for the next command of this process."""
         self.made, self.lent, self.owed, self.written, self.kept = [], [], [], [], ""
 
-    def interrupted(self) -> str:
-        """Say what an interrupt has left."""
+    def describe_interrupt(self) -> str:
+        """Describe which files remain after an interrupt."""
         if self.kept:
             return f"interrupted; {self.kept}"
         if not self.written and self.owed:
@@ -133,8 +133,8 @@ journal = Journal()
 
 
 @contextlib.contextmanager
-def _undisturbed() -> Iterator[None]:
-    """Heed an interrupt only after this block."""
+def _defer_interrupts() -> Iterator[None]:
+    """Postpone interrupts until the end of this block."""
     came: list[int] = []
     before = {}
     if threading.current_thread() is threading.main_thread():
@@ -151,9 +151,10 @@ def _undisturbed() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _asked_to_tidy_up() -> Iterator[None]:
-    """Let the first process interrupt this block, once. It alone decides, so Ctrl-C at the terminal is not heeded here:
-    a library may have changed that."""
+def _let_tidy_up() -> Iterator[None]:
+    """Let the first process interrupt this block, once. Ctrl-C at the terminal is ignored here, even if a library
+    changed that, because only the first process decides.
+    """
     if TIDY_UP is None or threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -27,7 +27,7 @@ FILES = {
 
 def context(project: Project, query: QueryParams) -> Mapping[str, Any]:
     """Return what was given and found."""
-    from shoal.documents.report.report import EDITIONS
+    from shoal.documents.report.build_report import EDITIONS
 
     job, settings = project.jobs.latest(KIND), _settings(project)
     return {
@@ -47,7 +47,7 @@ def take_file(project: Project, path: Path, name: str, query: QueryParams) -> No
     if what not in FILES:
         raise DataError("drop the file on one of the fields")
     _settings(project)["files"][what] = Source(path, name, kept=True)
-    project.changed()
+    project.mark_changed()
 
 
 def _settings(project: Project) -> dict[str, Any]:
@@ -57,7 +57,7 @@ def _settings(project: Project) -> dict[str, Any]:
 
 def _forget(project: Project, form: FormData) -> None:
     _settings(project)["files"].pop(read_field(form, "what"), None)
-    project.changed()
+    project.mark_changed()
 
 
 def _run(project: Project, form: FormData) -> None:
@@ -77,7 +77,7 @@ def _run(project: Project, form: FormData) -> None:
     if "policy" in given:
         policy = Policy.read(str(given["policy"].place))
     elif project.source is not None:
-        policy = project.needed()
+        policy = project.require_policy()
     else:
         raise DataError(
             "name the policy that the release should satisfy, or open the original table under Data"
@@ -87,7 +87,7 @@ def _run(project: Project, form: FormData) -> None:
     project.jobs.start(
         KIND,
         f"Audit {given['release'].name}",
-        "shoal.apps.studio.job_tasks.audit:audit",
+        "shoal.apps.studio.job_tasks.audit_task:audit",
         {
             **{name: places.get(name) for name in ("release", "original", "record", "second")},
             "policy": policy.to_toml(),
@@ -99,7 +99,7 @@ def _run(project: Project, form: FormData) -> None:
 
 
 def _report(project: Project, query: QueryParams) -> Response:
-    from shoal.documents.report.report import EDITIONS
+    from shoal.documents.report.build_report import EDITIONS
 
     job, edition = project.jobs.latest(KIND), query.get("edition", "")
     named = None if job is None or edition not in EDITIONS else job.folder / f"report-{edition}.html"

@@ -51,7 +51,7 @@ class Drawing:
     bottom: int = HEIGHT - BOTTOM
 
 
-def drawn(compared: Comparison, places: Sequence[int]) -> Drawing | None:
+def draw_frontier(compared: Comparison, places: Sequence[int]) -> Drawing | None:
     """Return the drawing of all releases that satisfy the policy and have a risk; None if there are none.
 
     `places` are the numbers of the trials of the comparison, as pages know them.

@@ -8,7 +8,7 @@ from typing import Any
 
 from starlette.datastructures import FormData, QueryParams
 
-from shoal.apps.studio.compare.frontier import drawn
+from shoal.apps.studio.compare.frontier import draw_frontier
 from shoal.apps.studio.compare.trials import (
     EXPLAIN,
     choose,
@@ -17,9 +17,9 @@ from shoal.apps.studio.compare.trials import (
     stop,
     trials_of,
 )
-from shoal.apps.studio.compare.view import detail, explained, pair, refused, rows
+from shoal.apps.studio.compare.view import detail, group_refusals, pair, rows, view_costs
 from shoal.apps.studio.form_values import pick, read_count, read_field
-from shoal.apps.studio.look.release import start_release
+from shoal.apps.studio.look.current_release import start_release
 from shoal.apps.studio.project import Project
 from shoal.apps.studio.requirements.forms import as_number, methods
 from shoal.apps.studio.requirements.outlook import outlook
@@ -69,7 +69,7 @@ def context(project: Project, query: QueryParams) -> Mapping[str, Any]:
         "given": DEFAULTS if found is None else found.options,
         "cores": os.cpu_count() or 1,
         "auto": AUTO,
-        "explained": explained(project),
+        "explained": view_costs(project),
         "explain_seconds": f"{EXPLAIN_SECONDS:g}",
         "rows": [],
         "refused": [],
@@ -83,10 +83,10 @@ def context(project: Project, query: QueryParams) -> Mapping[str, Any]:
         shown |= {
             "compared": compared,
             "rows": rows(found, compared),
-            "refused": refused(found),
-            "drawing": drawn(compared, places),
+            "refused": group_refusals(found),
+            "drawing": draw_frontier(compared, places),
             "best": None if best is None else places[compared.trials.index(best)],
-            "detail": detail(found, compared, found.released(read_count(query, "point"))),
+            "detail": detail(found, compared, found.place_of_release(read_count(query, "point"))),
             "pair": pair(found, compared) if len(found.pins) == 2 else None,
             "pins": found.pins,
         }
@@ -136,10 +136,10 @@ def _stop_all(project: Project, form: FormData) -> str:
 def _pin(project: Project, form: FormData) -> str:
     """Pin a release, or take its pin away; of three, the oldest goes."""
     found, place = trials_of(project), read_count(form, "trial")
-    if found is not None and found.released(place) is not None:
+    if found is not None and found.place_of_release(place) is not None:
         kept = [pin for pin in found.pins if pin != place]
         found.pins = kept if place in found.pins else [*kept, place][-2:]
-        project.changed()
+        project.mark_changed()
     return _back(form)
 
 

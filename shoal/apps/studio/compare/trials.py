@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from shoal.apps.studio.history import Tables
-from shoal.apps.studio.job_tasks.compare import Began, Ended, Planned
+from shoal.apps.studio.job_tasks.compare_task import Began, Ended, Planned
 from shoal.apps.studio.jobs import Job
 from shoal.apps.studio.project import Project
 from shoal.judging.measures import MEASURES
 from shoal.pipeline.comparison import Comparison, Trial
 from shoal.pipeline.comparison.portfolio import with_k, with_method
 from shoal.policy import Policy
-from shoal.policy.adversaries import derivation, implied
+from shoal.policy.adversaries import derivation, find_adversaries
 
 KIND, EXPLAIN = "compare", "explain"
 """Kinds of jobs, and where their results are in the store of a project."""
@@ -41,8 +41,8 @@ class Trials:
     """What releases show of the example rows."""
     pins: list[int] = field(default_factory=list)
 
-    def heed(self, _job: Job, note: Any) -> None:
-        """Take what the job tells."""
+    def take_note(self, _job: Job, note: Any) -> None:
+        """Store a note that the job sent."""
         if isinstance(note, Planned):
             self.columns, self.originals = note.columns, note.originals
             self.moving = dict.fromkeys(note.waiting, "waiting")
@@ -60,14 +60,14 @@ class Trials:
         """What becomes of each trial."""
         return [self.moving.get(place, "ended") for place in range(len(self.trials))]
 
-    def ended(self, place: int) -> Trial | None:
+    def find_ended(self, place: int) -> Trial | None:
         """Return the trial at a place, if it has ended."""
         there = 0 <= place < len(self.trials) and self.stages[place] == "ended"
         return self.trials[place] if there else None
 
-    def released(self, place: int) -> int | None:
+    def place_of_release(self, place: int) -> int | None:
         """Return the place of a trial, if it has ended with a release."""
-        trial = self.ended(place)
+        trial = self.find_ended(place)
         return place if trial is not None and trial.holds else None
 
     def comparison(self) -> tuple[Comparison, list[int]]:
@@ -76,7 +76,7 @@ class Trials:
         privacy, measure = self.policy.privacy, self.policy.utility.measure
         compared = Comparison(
             trials=tuple(self.trials[place] for place in places),
-            adversaries=implied(privacy),
+            adversaries=find_adversaries(privacy),
             derivation=derivation(privacy),
             measure=measure,
             lower_is_better=MEASURES[measure].lower_is_better,
@@ -97,26 +97,26 @@ def without_method(tables: Tables) -> Tables:
 
 def start_compare(project: Project, options: Mapping[str, Any]) -> Job:
     """Begin to compare methods under the policy, or raise its problems."""
-    policy = project.needed()
+    policy = project.require_policy()
     found = Trials(0, policy, without_method(project.tables), dict(options))
     job = project.start(
         KIND,
         "Compare methods",
-        "shoal.apps.studio.job_tasks.compare:compare",
+        "shoal.apps.studio.job_tasks.compare_task:compare",
         policy.to_toml(),
-        heed=found.heed,
+        heed=found.take_note,
         options=options,
     )
     found.job = job.number
     project.store[KIND] = found
-    project.changed()
+    project.mark_changed()
     return job
 
 
 def start_explain(project: Project, seconds: float) -> Job:
     """Begin to find out what each requirement costs."""
-    policy = project.needed()
-    title, work = "Explain what each requirement costs", "shoal.apps.studio.job_tasks.compare:explain"
+    policy = project.require_policy()
+    title, work = "Explain what each requirement costs", "shoal.apps.studio.job_tasks.compare_task:explain"
     job = project.start(EXPLAIN, title, work, policy.to_toml(), seconds=seconds)
     project.store[EXPLAIN] = (job.number, policy)
     return job
@@ -139,11 +139,11 @@ def stop(project: Project, place: int) -> None:
 def choose(project: Project, place: int) -> Trial | None:
     """Make the method of a trial, its options and its k those of the policy."""
     found = trials_of(project)
-    trial = None if found is None else found.ended(place)
+    trial = None if found is None else found.find_ended(place)
     if found is None or trial is None:
         return None
     before = not found.stale(project)
-    chosen = with_method(with_k(project.needed(), trial.k), trial.method, dict(trial.options))
+    chosen = with_method(with_k(project.require_policy(), trial.k), trial.method, dict(trial.options))
     project.take(f"method: {trial.label}", chosen.to_dict())
     if before:
         found.base = without_method(project.tables)  # the choice itself does not make the comparison old

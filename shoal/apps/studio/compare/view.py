@@ -81,7 +81,7 @@ def loss_of(compared: Comparison, trial: Trial) -> str:
     return amount(compared.measure, trial.measures.get(compared.measure))
 
 
-def refused(found: Trials) -> list[tuple[str, str, list[str]]]:
+def group_refusals(found: Trials) -> list[tuple[str, str, list[str]]]:
     """Return why the other trials made no release, once per reason, as (status, reason, methods)."""
     reasons: dict[tuple[str, str], list[str]] = {}
     for trial, stage in zip(found.trials, found.stages, strict=False):
@@ -152,14 +152,14 @@ def pair(found: Trials, compared: Comparison) -> dict[str, Any]:
     ]
     return {
         "places": list(found.pins),
-        "labels": [_named(trial, compared) for trial in (one, other)],
+        "labels": [_name_trial(trial, compared) for trial in (one, other)],
         "facts": facts,
         "losses": [(name, one.losses.get(name), other.losses.get(name)) for name in names],
         "examples": _examples(found, found.pins),
     }
 
 
-def _named(trial: Trial, compared: Comparison) -> str:
+def _name_trial(trial: Trial, compared: Comparison) -> str:
     return trial.label if trial.k is None or len(compared.ks) == 1 else f"{trial.label}, k = {trial.k}"
 
 
@@ -175,7 +175,7 @@ def _examples(found: Trials, places: list[int]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def explained(project: Project) -> dict[str, Any] | None:
+def view_costs(project: Project) -> dict[str, Any] | None:
     """Return what each requirement costs, if it was asked for."""
     if EXPLAIN not in project.store:
         return None

@@ -55,7 +55,7 @@ def _read_elsewhere(place: Any, options: ReadOptions) -> None:
     left = memory_left()
     child = Child("shoal.apps.studio.data.reader")
     try:
-        child.send((place, options, left, passwords.known()))
+        child.send((place, options, left, passwords.all_passwords()))
         words = child.receive()
     except LOST:
         words = None

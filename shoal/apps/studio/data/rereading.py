@@ -38,7 +38,7 @@ def options_of(tables: Mapping[str, Any]) -> ReadOptions:
     """Return how a policy says to read the table, whatever else may be wrong with it."""
     from pydantic import ValidationError
 
-    from shoal.policy.problems import explained
+    from shoal.policy.problems import explain_errors
     from shoal.policy.sections import Column, Data
 
     columns = {}
@@ -48,5 +48,5 @@ def options_of(tables: Mapping[str, Any]) -> ReadOptions:
     try:
         data = Data.model_validate(tables.get("data", {}))
     except ValidationError as error:
-        raise PolicyError(explained(error, Data, "data")) from None
+        raise PolicyError(explain_errors(error, Data, "data")) from None
     return data.options({name: one for name, one in columns.items() if not one.role.removed})

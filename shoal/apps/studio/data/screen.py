@@ -14,12 +14,12 @@ from starlette.responses import Response
 from shoal.apps.samples import SAMPLES, write_sample
 from shoal.apps.studio.data.source import Source
 from shoal.apps.studio.form_values import read_count, read_database, read_field
-from shoal.apps.studio.page import rendered
+from shoal.apps.studio.page import render_part
 from shoal.apps.studio.project import Project
 from shoal.apps.studio.screens import Action, State
 from shoal.errors import DataError, ShoalError
 from shoal.io.formats import FORMATS, scheme_of, suffix_of, suffixes
-from shoal.support.wording import counted, printable
+from shoal.support.wording import format_count, printable
 
 if TYPE_CHECKING:
     from shoal.apps.studio.form_fields import Field
@@ -43,9 +43,9 @@ def state(project: Project) -> State:
         return State("open", "being read")
     if project.frame is None:
         return State("problem", "could not be opened") if project.failed else State("open", "open a table")
-    size = f"{counted(project.frame.rows, 'row')}, {counted(len(project.frame.columns), 'column')}"
+    size = f"{format_count(project.frame.rows, 'row')}, {format_count(len(project.frame.columns), 'column')}"
     warned = sum(bool(guess.warning) for guess in project.suggestion.columns) if project.suggestion else 0
-    return State("attention", f"{size}; {counted(warned, 'warning')}") if warned else State("done", size)
+    return State("attention", f"{size}; {format_count(warned, 'warning')}") if warned else State("done", size)
 
 
 def context(project: Project, query: QueryParams) -> Mapping[str, Any]:
@@ -56,12 +56,12 @@ def context(project: Project, query: QueryParams) -> Mapping[str, Any]:
         "first_sample": FIRST_SAMPLE,
         "nearby": [] if project.opening else _nearby(),
         "endings": ",".join([*suffixes(), ".toml"]),
-        "reading": _reading(project),
+        "reading": _view_reading_options(project),
         "frame": None,
-        "stored": _stored(project),
+        "stored": _view_last_database(project),
         "addresses": _addresses(),
     }
-    return found | (_shown(project) if project.frame is not None else {})
+    return found | (_view_table(project) if project.frame is not None else {})
 
 
 def take_file(project: Project, path: Path, name: str, query: QueryParams) -> None:
@@ -75,8 +75,8 @@ def take_file(project: Project, path: Path, name: str, query: QueryParams) -> No
 # --- what the page shows ----------------------------------------------------------------------------------
 
 
-def _shown(project: Project) -> dict[str, Any]:
-    from shoal.apps.studio.data.columns import columns_of
+def _view_table(project: Project) -> dict[str, Any]:
+    from shoal.apps.studio.data.column_facts import columns_of
     from shoal.apps.studio.data.rows import CHUNK, window
 
     columns, suggestion = columns_of(project), project.suggestion
@@ -110,7 +110,7 @@ def _shown(project: Project) -> dict[str, Any]:
         "warnings": [(guess.name, guess.warning) for guess in suggestion.columns if guess.warning]
         if suggestion
         else [],
-        "counting": columns.counting,
+        "counting": columns.is_counting,
     }
 
 
@@ -124,7 +124,7 @@ def _first_column(project: Project) -> int:
     return int(kept) if frame is not None and kept < len(frame.columns) else 0
 
 
-def _reading(project: Project) -> list[Field]:
+def _view_reading_options(project: Project) -> list[Field]:
     """Return the reading options, with those that were detected."""
     if project.frame is None and project.failed is None:
         return []
@@ -136,8 +136,8 @@ def _reading(project: Project) -> list[Field]:
     return fields_of(Reading, asked, used=used, without=PLACE)
 
 
-def _stored(project: Project) -> dict[str, str]:
-    """Return the database that was tried last, so that its form need not be filled in again."""
+def _view_last_database(project: Project) -> dict[str, str]:
+    """Return the database that the user tried last, to fill in its form."""
     tried = project.failed[0] if project.failed is not None else project.source
     place = None if tried is None or isinstance(tried.place, str | Path) else tried.place
     if place is None:
@@ -162,7 +162,7 @@ def _rows(project: Project, query: QueryParams) -> Response:
         raise DataError("no table is open yet")
     first = read_count(query, "first", 0)
     names = project.frame.columns[_first_column(project) :][:WIDE]
-    return rendered("data_rows.html", rows=window(project.frame, first, CHUNK, names))
+    return render_part("data_rows.html", rows=window(project.frame, first, CHUNK, names))
 
 
 # --- what can be done -------------------------------------------------------------------------------------
@@ -243,7 +243,7 @@ def _read_so(project: Project, form: FormData) -> None:
 
 def _turn(project: Project, form: FormData) -> None:
     """Show other columns."""
-    from shoal.apps.studio.data.columns import columns_of
+    from shoal.apps.studio.data.column_facts import columns_of
 
     columns = columns_of(project)
     wanted = str(form.get("name", ""))

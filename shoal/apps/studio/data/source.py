@@ -24,15 +24,15 @@ class Source:
     """It lies in Studio's own folder, so the commands that Studio shows name a file of that name instead."""
 
     @property
-    def told(self) -> str:
-        """How a command names it."""
+    def command_name(self) -> str:
+        """The name to write in a shell command."""
         return self.name if self.kept else str(self.place)
 
     def words(self, option: str = "") -> str:
         """The words of a command that name it; `option` is the one that takes it, such as ``--original``."""
         place = self.place
         if isinstance(place, str | Path):
-            return f"{option} {shlex.quote(self.told)}".strip()
+            return f"{option} {shlex.quote(self.command_name)}".strip()
         kind = "table" if place.table is not None else "query"
         named = f"--{option.removeprefix('--')}-{kind}" if option else f"--{kind}"
         value = place.table if place.table is not None else place.query or ""
@@ -43,7 +43,7 @@ class Source:
         """The Python that names it."""
         place = self.place
         if isinstance(place, str | Path):
-            return repr(self.told)
+            return repr(self.command_name)
         kind, value = ("table", place.table) if place.table is not None else ("query", place.query)
         return f"shoal.DatabaseTable({place.source!r}, {kind}={value!r})"
 

@@ -11,9 +11,9 @@ from starlette.responses import FileResponse, PlainTextResponse, Response
 
 from shoal.apps.studio.compare.trials import trials_of
 from shoal.apps.studio.form_values import read_database, read_field
-from shoal.apps.studio.handover.files import PAPERS, STORE, Item, items, written, zipped
+from shoal.apps.studio.handover.items import PAPERS, STORE, Item, items, write_zip, written
 from shoal.apps.studio.jobs import Job
-from shoal.apps.studio.look.release import Made, ending_of, endings, start_release
+from shoal.apps.studio.look.current_release import Made, endings, extension_of, start_release
 from shoal.apps.studio.page import report_page
 from shoal.apps.studio.project import Project
 from shoal.apps.studio.screens import Action, State
@@ -60,14 +60,14 @@ def context(project: Project, query: QueryParams) -> Mapping[str, Any]:
         "database": project.store.get("database", {"address": "", "table": ""}),
         "pseudonyms": () if project.policy is None else project.policy.pseudonyms,
         "keys": bool(project.store.get("keys")),
-        "ending": ending_of(project),
+        "ending": extension_of(project),
         "endings": endings(),
         "seen": seen,
         "preview": _preview(seen),
     }
 
 
-def _made(project: Project) -> Made:
+def _require_release(project: Project) -> Made:
     made = project.release
     if made is None:
         raise DataError("there is no release yet: make one under Look")
@@ -76,7 +76,7 @@ def _made(project: Project) -> Made:
 
 def _chosen(project: Project, form: FormData) -> list[Item]:
     keys = set(form.getlist("item"))
-    chosen = [item for item in items(project, _made(project)) if item.key in keys]
+    chosen = [item for item in items(project, _require_release(project)) if item.key in keys]
     if not chosen:
         raise DataError("nothing is chosen: tick at least one file")
     return chosen
@@ -86,7 +86,7 @@ def _format(project: Project, form: FormData) -> None:
     wanted = str(form.get("ending", ""))
     if wanted not in endings():
         raise DataError(f"'{wanted}' is not a known ending: choose one of the list")
-    if wanted != ending_of(project):
+    if wanted != extension_of(project):
         project.store["ending"] = wanted
         start_release(project)
 
@@ -97,7 +97,7 @@ def _keys(project: Project, form: FormData) -> None:
 
 
 def _reports(project: Project, form: FormData) -> None:
-    made = _made(project)
+    made = _require_release(project)
     signed = {name: str(form.get(name, "")).strip()[:500] for name in SIGNED}
     project.store["signed"] = signed
     tried = trials_of(project)
@@ -116,7 +116,7 @@ def _write(project: Project, form: FormData) -> None:
     text = read_field(form, "folder")
     if not text:
         raise DataError("name the folder to write to")
-    inputs = inputs_of(Policy.from_toml(_made(project).policy, project.base))
+    inputs = inputs_of(Policy.from_toml(_require_release(project).policy, project.base))
     if project.source is not None:
         inputs |= {project.source.place: "the original table"}
     if project.policy_file is not None:
@@ -128,7 +128,7 @@ def _write(project: Project, form: FormData) -> None:
 
 
 def _database(project: Project, form: FormData) -> None:
-    made = _made(project)
+    made = _require_release(project)
     if not made.publishable:
         raise DataError("this release must not be published; see Look")
     address, table = read_field(form, "address"), read_field(form, "table")
@@ -155,14 +155,14 @@ def _database(project: Project, form: FormData) -> None:
 
 def _zip(project: Project, form: FormData) -> Response:
     path = project.folder.inside("zip") / "shoal-release.zip"
-    zipped(_chosen(project, form), path)
+    write_zip(_chosen(project, form), path)
     project.store["handed"] = "downloaded"
     return FileResponse(path, filename=path.name)
 
 
 def _find(project: Project, query: QueryParams) -> Item:
     wanted = query.get("key", "")
-    found = next((item for item in items(project, _made(project)) if item.key == wanted), None)
+    found = next((item for item in items(project, _require_release(project)) if item.key == wanted), None)
     if found is None:
         raise DataError("there is no such file")
     return found
@@ -190,7 +190,7 @@ def _preview(item: Item | None) -> str:
     """Return the beginning of a text; empty for pages and for files that are no text."""
     if item is None or item.name.endswith(".html"):
         return ""
-    content = item.beginning(SHORT)
+    content = item.read_start(SHORT)
     try:
         return content.decode()
     except UnicodeDecodeError as error:

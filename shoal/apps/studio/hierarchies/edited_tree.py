@@ -149,7 +149,7 @@ class Branches:
             raise HierarchyError(
                 "a value keeps its name: the data have it; put it into a group with the name you want"
             )
-        node.name = _named(name)
+        node.name = _check_name(name)
         self._tidy()
         return node
 
@@ -157,7 +157,7 @@ class Branches:
         """Put nodes under a new one, where they have been or in their nearest common group."""
         chosen = self._apart(chosen)
         place = _common(chosen)
-        made = Node(_named(name), place)
+        made = Node(_check_name(name), place)
         at = min((place.below.index(_ancestor_below(node, place)) for node in chosen), default=0)
         place.below.insert(at, made)
         self._put(chosen, made)
@@ -186,7 +186,7 @@ class Branches:
         name = "" if name.strip() in {node.name for node in given} else name.strip()
         inside = [inner for node in chosen if node is not first for inner in (node.below or [node])]
         joined = " and ".join(node.name for node in groups)
-        first.name = _named(name or (joined if len(joined) <= 60 else first.name))
+        first.name = _check_name(name or (joined if len(joined) <= 60 else first.name))
         for node in chosen:
             if node is not first and node.above is not None:
                 node.above.below.remove(node)
@@ -256,14 +256,14 @@ class Branches:
         """Return the chosen nodes without those that lie inside another, and without the root."""
         numbers = {node.number for node in chosen}
 
-        def covered(node: Node) -> bool:
+        def is_covered(node: Node) -> bool:
             above = node.above
             while above is not None and above.number not in numbers:
                 above = above.above
             return above is not None
 
         kept = [node for node in chosen if node.above is not None]
-        kept = sorted((node for node in kept if not covered(node)), key=lambda node: node.number)
+        kept = sorted((node for node in kept if not is_covered(node)), key=lambda node: node.number)
         if not kept:
             raise HierarchyError("choose a node below the top first")
         return kept
@@ -314,7 +314,7 @@ def _group_at(node: Node) -> Node:
     return node if not node.is_value or node.above is None else node.above
 
 
-def _named(name: str) -> str:
+def _check_name(name: str) -> str:
     if not name.strip():
         raise HierarchyError("a group needs a name: it is what the release shows")
     return name.strip()

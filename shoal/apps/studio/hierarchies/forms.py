@@ -15,15 +15,15 @@ from shoal.apps.studio.hierarchies import number_line
 from shoal.apps.studio.hierarchies.hierarchy_columns import (
     Coded,
     column_entry,
-    counted,
+    count_column,
     set_hierarchy,
-    tried,
+    try_hierarchy,
     whole_hierarchy,
 )
-from shoal.apps.studio.hierarchies.tree_editor import asked, back, forget_view, plant, tree_of
+from shoal.apps.studio.hierarchies.tree_editor import back, find_column, forget_view, plant, tree_of
 from shoal.apps.studio.project import Project
 from shoal.coding.hierarchy import to_csv
-from shoal.coding.hierarchy.kinds import KINDS, parsed
+from shoal.coding.hierarchy.kinds import KINDS, parse_hierarchy
 from shoal.coding.hierarchy.kinds.cuts import Cuts
 from shoal.coding.hierarchy.kinds.ends import ENDS
 from shoal.errors import HierarchyError
@@ -31,12 +31,12 @@ from shoal.errors import HierarchyError
 
 def choose(project: Project, form: FormData) -> str:
     """Take a proposal."""
-    column = asked(project, form)
+    column = find_column(project, form)
     try:
         spec = json.loads(str(form["spec"]))
     except ValueError:
         raise HierarchyError("this proposal cannot be read; load the page again") from None
-    kind = parsed(spec)
+    kind = parse_hierarchy(spec)
     set_hierarchy(project, column, spec, f"hierarchy {kind.name}")
     forget_view(project, column)
     return back(column)
@@ -44,13 +44,13 @@ def choose(project: Project, form: FormData) -> str:
 
 def options(project: Project, form: FormData) -> str:
     """Take the settings of a kind as somebody wrote them."""
-    column = asked(project, form)
+    column = find_column(project, form)
     name = str(form["kind"])
     if name not in KINDS:
         raise HierarchyError("there is no such kind of hierarchy")
     kind = KINDS[name]
     shapes: Mapping[str, Mapping[str, Any]] = getattr(kind, "shapes", {})
-    present = parsed(column.spec)
+    present = parse_hierarchy(column.spec)
     spec = present.settings() if isinstance(present, kind) else {}
     for key, shape in shapes.items():
         if f"set-{key}" not in form and "enum" not in shape.get("items", {}):
@@ -59,7 +59,7 @@ def options(project: Project, form: FormData) -> str:
         value = _read(shape, [str(each) for each in form.getlist(f"set-{key}")])
         if value is not None:
             spec[key] = value
-    parsed(spec)  # what is wrong with it is told here, and the policy stays as it was
+    parse_hierarchy(spec)  # what is wrong with it is told here, and the policy stays as it was
     set_hierarchy(project, column, spec, f"settings of {name}")
     return back(column)
 
@@ -86,12 +86,12 @@ def _read(shape: Mapping[str, Any], texts: list[str]) -> Any:
 
 def cuts(project: Project, form: FormData) -> str:
     """Take cut points, one text of numbers per level."""
-    column = asked(project, form)
+    column = find_column(project, form)
     levels = [number_line.read_points(str(text)) for text in form.getlist("level")]
     dropped = read_count(form, "drop")
     if 0 <= dropped < len(levels):
         del levels[dropped]
-    levels = number_line.nested(levels)
+    levels = number_line.nest_levels(levels)
     if form.get("add"):
         levels = number_line.coarser(levels)
     if not levels:
@@ -102,27 +102,27 @@ def cuts(project: Project, form: FormData) -> str:
 
 def _ends(column: Coded) -> dict[str, Any]:
     """Return the groups at the ends that a column has."""
-    own = parsed(column.spec).settings()
+    own = parse_hierarchy(column.spec).settings()
     return {key: own[key] for key in ENDS if key in own}
 
 
 def divide(project: Project, form: FormData) -> str:
     """Make cut points from the present bands, or divide the column into parts."""
-    column = asked(project, form)
-    found = counted(project, column.name).some
+    column = find_column(project, form)
+    found = count_column(project, column.name).some
     by = read_field(form, "by")
     if by:
-        spec = number_line.divided(found, read_count(form, "parts", 0), by)
+        spec = number_line.divide_column(found, read_count(form, "parts", 0), by)
     else:
-        spec = number_line.as_cuts(found, tried(project, column.name, column.spec))
+        spec = number_line.as_cuts(found, try_hierarchy(project, column.name, column.spec))
     set_hierarchy(project, column, spec, "cut points")
     return back(column)
 
 
 def edit(project: Project, form: FormData) -> str:
     """Turn the present hierarchy into a tree of the policy."""
-    column = asked(project, form)
-    if parsed(column.spec).hides:
+    column = find_column(project, form)
+    if parse_hierarchy(column.spec).hides:
         raise HierarchyError(
             "a tree shows every value as it is, so the groups that are never divided would be lost: take out top, "
             "bottom, finest or show first"
@@ -134,21 +134,21 @@ def edit(project: Project, form: FormData) -> str:
 
 def limit(project: Project, form: FormData) -> str:
     """Set how far values may be generalized: a level, or nothing."""
-    column = asked(project, form)
+    column = find_column(project, form)
     wanted = read_count(form, "limit")
-    hierarchy = tried(project, column.name, column.spec).hierarchy
+    hierarchy = try_hierarchy(project, column.name, column.spec).hierarchy
     with project.edit(f"{column.name}: limit") as tables:
         entry = column_entry(tables, column.name)
         entry.pop("limit", None)
         if hierarchy is not None and 0 <= wanted < hierarchy.height:
-            hierarchy.limited(wanted)
+            hierarchy.with_limit(wanted)
             entry["limit"] = wanted
     return back(column)
 
 
 def weight(project: Project, form: FormData) -> str:
     """Set how much a loss in the column counts."""
-    column = asked(project, form)
+    column = find_column(project, form)
     numbers = number_line.read_points(str(form.get("weight", "")))
     if len(numbers) != 1 or numbers[0] < 0:
         raise HierarchyError(
@@ -164,11 +164,13 @@ def weight(project: Project, form: FormData) -> str:
 
 def export(project: Project, query: QueryParams) -> Response:
     """Return the hierarchy as CSV, one line per value, as a policy's file and ARX have it."""
-    column = asked(project, query)
-    found = tried(project, column.name, column.spec)
+    column = find_column(project, query)
+    found = try_hierarchy(project, column.name, column.spec)
     if found.hierarchy is None:
         raise HierarchyError(f"there is no hierarchy to write: {found.problem}")
-    hierarchy = whole_hierarchy(project, column) if counted(project, column.name).many else found.hierarchy
+    hierarchy = (
+        whole_hierarchy(project, column) if count_column(project, column.name).many else found.hierarchy
+    )
     headers = {"content-disposition": f'attachment; filename="hierarchy-{column.index + 1}.csv"'}
     return Response(to_csv(hierarchy), media_type="text/csv; charset=utf-8", headers=headers)
 

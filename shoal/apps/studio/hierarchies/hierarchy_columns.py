@@ -13,7 +13,7 @@ from shoal.apps.studio.hierarchies.preview import Counted, Tried, attempt, count
 from shoal.apps.studio.history import Tables
 from shoal.apps.studio.project import Project
 from shoal.coding.hierarchy import Hierarchy
-from shoal.coding.hierarchy.kinds import parsed
+from shoal.coding.hierarchy.kinds import parse_hierarchy
 from shoal.coding.hierarchy.kinds.file import File
 from shoal.coding.roles import CODED, ROLES, Role
 from shoal.errors import HierarchyError, ShoalError
@@ -40,7 +40,7 @@ class Coded:
     protected: tuple[str, ...] = ()
 
 
-def coded_columns(project: Project) -> list[Coded]:
+def list_columns(project: Project) -> list[Coded]:
     """Return the quasi-identifiers and sensitive columns, in the order of the table."""
     assert project.frame is not None
     found, columns = [], project.section("columns")
@@ -56,14 +56,14 @@ def coded_columns(project: Project) -> list[Coded]:
     return found
 
 
-def wanted_k(project: Project) -> int:
-    """Return how many rows a group should have: k of the policy, or a usual one."""
+def suggest_k(project: Project) -> int:
+    """Return the smallest size of a good group: k of the policy, or 5."""
     k = project.section("privacy").get("k")
     return k if isinstance(k, int) and k > 1 else 5
 
 
-def counted(project: Project, name: str) -> Counted:
-    """Return the values of a column, counted once."""
+def count_column(project: Project, name: str) -> Counted:
+    """Count the values of a column; the result is cached."""
     kept = store_of(project).setdefault("counted", {})
     if name not in kept:
         assert project.frame is not None
@@ -72,15 +72,15 @@ def counted(project: Project, name: str) -> Counted:
     return found
 
 
-def tried(project: Project, name: str, spec: Any) -> Tried:
-    """Return what a hierarchy does to a column, tried once."""
+def try_hierarchy(project: Project, name: str, spec: Any) -> Tried:
+    """Apply a hierarchy to a column and return the result, which is cached."""
     kept: dict[Any, Tried] = store_of(project).setdefault("tried", {})
     key = _key(project, name, spec)
     if key not in kept:
         try:
-            column = counted(project, name)
+            column = count_column(project, name)
             column = column if _lists_values(spec) else column.some
-            found = attempt(column, spec, project.base, wanted_k(project))
+            found = attempt(column, spec, project.base, suggest_k(project))
         except ShoalError as error:
             found = Tried(None, problem=str(error))
         while len(kept) >= max(KEPT, 2 * len(project.frame.columns) if project.frame is not None else 0):
@@ -89,11 +89,11 @@ def tried(project: Project, name: str, spec: Any) -> Tried:
     return kept[key]
 
 
-def proposed(project: Project, name: str) -> list[Proposal]:
-    """Return the hierarchies to choose from, made once."""
+def propose_hierarchies(project: Project, name: str) -> list[Proposal]:
+    """Return the proposed hierarchies of a column, which are cached."""
     kept = store_of(project).setdefault("proposed", {})
     if name not in kept:
-        found = counted(project, name).some
+        found = count_column(project, name).some
         kept[name] = proposals(name, found.values, found.counts)
     return list(kept[name])
 
@@ -106,7 +106,7 @@ def _key(project: Project, name: str, spec: Any) -> tuple[Any, ...]:
             if isinstance(kind, File):
                 state = kind.path.stat()
                 stamp = (state.st_mtime_ns, state.st_size)
-    return name, wanted_k(project), json.dumps(spec, default=str), stamp
+    return name, suggest_k(project), json.dumps(spec, default=str), stamp
 
 
 def trouble(project: Project, column: Coded) -> str:
@@ -114,7 +114,7 @@ def trouble(project: Project, column: Coded) -> str:
     kept: dict[Any, str] = store_of(project).setdefault("troubles", {})
     key = (_key(project, column.name, column.spec), column.limit)
     if key not in kept:
-        kept[key] = trouble_in(column, tried(project, column.name, column.spec)) or _trouble_of_many(
+        kept[key] = trouble_in(column, try_hierarchy(project, column.name, column.spec)) or _trouble_of_many(
             project, column
         )
     return kept[key]
@@ -122,17 +122,17 @@ def trouble(project: Project, column: Coded) -> str:
 
 def whole_hierarchy(project: Project, column: Coded) -> Hierarchy:
     """Return the hierarchy over all values of a column. Seconds if there are very many."""
-    return with_base(column.spec, project.base).build(counted(project, column.name).values)
+    return with_base(column.spec, project.base).build(count_column(project, column.name).values)
 
 
 def _trouble_of_many(project: Project, column: Coded) -> str:
     """Return what is wrong with a hierarchy that was tried on some values only."""
-    if _lists_values(column.spec) or not counted(project, column.name).many:
+    if _lists_values(column.spec) or not count_column(project, column.name).many:
         return ""
     try:
         whole = whole_hierarchy(project, column)
         if column.limit is not None:
-            whole.limited(column.limit)
+            whole.with_limit(column.limit)
     except ShoalError as error:
         return str(error)
     return ""
@@ -141,7 +141,7 @@ def _trouble_of_many(project: Project, column: Coded) -> str:
 def _lists_values(spec: Any) -> bool:
     """Whether a hierarchy lists its values, so that each value of the data must be looked for."""
     try:
-        return parsed(spec).knows_domain
+        return parse_hierarchy(spec).knows_domain
     except HierarchyError:
         return False
 
@@ -157,20 +157,20 @@ def trouble_in(column: Coded, found: Tried) -> str:
         )
     if column.limit is not None and found.hierarchy is not None:
         try:
-            found.hierarchy.limited(column.limit)
+            found.hierarchy.with_limit(column.limit)
         except HierarchyError as error:
             return f"the limit does not fit: {error}"
     return ""
 
 
-def looked_at(project: Project) -> tuple[dict[str, str], int]:
+def find_troubles(project: Project) -> tuple[dict[str, str], int]:
     """Return the troubles of the columns that were looked at, and how many are still to be. Large tables are looked at
     meanwhile, and the page is shown anew afterwards. Every page asks.
     """
     assert project.frame is not None
     store = store_of(project)
     kept = store.setdefault("troubles", {})
-    columns = [(one, (_key(project, one.name, one.spec), one.limit)) for one in coded_columns(project)]
+    columns = [(one, (_key(project, one.name, one.spec), one.limit)) for one in list_columns(project)]
     waiting = [one for one, key in columns if key not in kept]
     known = store.get("counted", {})
     cells = sum(len(known[one.name].values) if one.name in known else project.frame.rows for one in waiting)
@@ -187,13 +187,13 @@ def looked_at(project: Project) -> tuple[dict[str, str], int]:
 
 def _look(project: Project, store: dict[str, Any]) -> None:
     try:
-        for one in coded_columns(project):
+        for one in list_columns(project):
             if project.store.get(KEY) is not store:
                 return  # another table is open now
             trouble(project, one)
     finally:
         store["looking"] = False
-        project.changed()
+        project.mark_changed()
 
 
 def set_hierarchy(
@@ -201,7 +201,7 @@ def set_hierarchy(
 ) -> None:
     """Give a column a hierarchy, as one step; `renamed` are the former and the new name of a node. A limit or protected
     nodes that do not fit it any more go with it."""
-    hierarchy = tried(project, column.name, spec).hierarchy
+    hierarchy = try_hierarchy(project, column.name, spec).hierarchy
     dropped: list[str] = []
     with project.edit(f"{column.name}: {label}") as tables:
         entry = column_entry(tables, column.name)
@@ -211,7 +211,7 @@ def set_hierarchy(
         for key in ("limit", "protected"):
             if renamed is not None and isinstance(entry.get(key), list | tuple):
                 entry[key] = [renamed[1] if name == renamed[0] else name for name in entry[key]]
-        if hierarchy is not None and "limit" in entry and not _accepts(hierarchy.limited, entry["limit"]):
+        if hierarchy is not None and "limit" in entry and not _accepts(hierarchy.with_limit, entry["limit"]):
             entry.pop("limit")
             dropped.append(
                 "The generalization limit was removed, because this hierarchy has no such level or node."

@@ -229,7 +229,7 @@ def read_points(text: str) -> list[Number]:
     return sorted(found)
 
 
-def nested(levels: Sequence[Sequence[Number]]) -> list[list[Number]]:
+def nest_levels(levels: Sequence[Sequence[Number]]) -> list[list[Number]]:
     """Return levels from fine to coarse: a point of a level belongs to all below it, and empty levels go."""
     made: list[list[Number]] = []
     above: set[Number] = set()
@@ -260,14 +260,14 @@ def as_cuts(found: Counted, tried: Tried) -> dict[str, list[list[Number]]]:
             if 0 < last - first + 1 <= BANDS:
                 levels.append([neat(kind.origin + at * width) for at in range(first, last + 1)])
         if levels:
-            return {Cuts.name: nested(levels)}
+            return {Cuts.name: nest_levels(levels)}
     made = quantile_cuts(found.values, found.counts)
     if not isinstance(made, dict):
         raise HierarchyError("the column has too few numbers for cut points")
     return made
 
 
-def divided(found: Counted, parts: int, by: str) -> dict[str, list[list[Number]]]:
+def divide_column(found: Counted, parts: int, by: str) -> dict[str, list[list[Number]]]:
     """Return cut points that divide a column into parts of about equal rows, or of equal width."""
     numbers, _ = number_line(found.values, found.counts)
     if len(numbers) < 2:
@@ -283,7 +283,7 @@ def divided(found: Counted, parts: int, by: str) -> dict[str, list[list[Number]]
     whole = bool((numbers == np.round(numbers)).all())
     points = [low + (high - low) * at / parts for at in range(1, parts)]
     level = sorted({neat(round(point) if whole else float(f"{point:.4g}")) for point in points})
-    return {Cuts.name: nested([[point for point in level if low < point <= high]])}
+    return {Cuts.name: nest_levels([[point for point in level if low < point <= high]])}
 
 
 def neat(value: float) -> Number:

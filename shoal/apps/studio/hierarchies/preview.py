@@ -18,9 +18,9 @@ from shoal.apps.studio.hierarchies.edited_tree import MOST, Branches
 from shoal.coding import Attribute
 from shoal.coding.hierarchy import Hierarchy
 from shoal.coding.hierarchy.distinct_values import text_of
-from shoal.coding.hierarchy.kinds import Kind, Spec, parsed
+from shoal.coding.hierarchy.kinds import Kind, Spec, parse_hierarchy
 from shoal.coding.hierarchy.kinds.file import File
-from shoal.coding.hierarchy.kinds.tree import Tree
+from shoal.coding.hierarchy.kinds.tree_kind import Tree
 from shoal.coding.hierarchy.labels import Ends
 from shoal.coding.hierarchy.nested_trees import tree_rows
 from shoal.coding.hierarchy.tree_files import level_names, read_rows, read_text
@@ -32,7 +32,7 @@ from shoal.judging.measures.measure import CellMeasure
 from shoal.policy.suggestions.column_loss import loss_alone
 from shoal.support.arrays import IntVector, LongVector
 from shoal.support.brief import Brief
-from shoal.support.wording import counted as told_count
+from shoal.support.wording import format_count as told_count
 
 SAMPLE = 20_000
 """Of columns with more values than a tree may have, so many are tried: hierarchies of a million take seconds."""
@@ -72,7 +72,7 @@ class Counted(Brief):
         return self.values.cast(pl.String) if odd else self.values
 
     @property
-    def missing(self) -> int:
+    def empty_rows(self) -> int:
         """Rows without a value."""
         return int(self.counts[self.values.is_null().to_numpy()].sum())
 
@@ -132,7 +132,7 @@ class Tried(Brief):
 
 def with_base(spec: Spec, base: Path) -> Kind:
     """Return the hierarchy that a policy spells, with its file in the folder of the policy."""
-    kind = parsed(spec)
+    kind = parse_hierarchy(spec)
     return File(base / kind.path) if isinstance(kind, File) else kind
 
 
@@ -221,14 +221,14 @@ def _plain_rows(hierarchy: Hierarchy) -> list[tuple[str, ...]]:
     names = level_names(hierarchy)
     if isinstance(hierarchy.naming, Ends):
         names = names.with_columns(
-            _numbered(hierarchy, level).alias(f"L{level}") for level in range(1, hierarchy.height)
+            _number_nodes(hierarchy, level).alias(f"L{level}") for level in range(1, hierarchy.height)
         )
     inner = names.columns[1:-1]
     alone = pl.all_horizontal(pl.col(name).is_null() for name in ["L0", *inner])
     return names.filter(~alone).select(pl.all().fill_null("")).rows()
 
 
-def _numbered(hierarchy: Hierarchy, level: int) -> pl.Series:
+def _number_nodes(hierarchy: Hierarchy, level: int) -> pl.Series:
     low, high = hierarchy.low[level], hierarchy.high[level]
     leaf = hierarchy.own_names
     _, number = np.unique(low, return_inverse=True)
@@ -288,8 +288,8 @@ def examples(tried: Tried) -> list[tuple[str, ...]]:
     return list(zip(*(names.to_list() for names in shown), strict=True))
 
 
-def told(spec: Any, kind: Kind | None) -> str:
-    """Say in a few words what a hierarchy is, with its numbers."""
+def describe_hierarchy(spec: Any, kind: Kind | None) -> str:
+    """Describe a hierarchy in a few words, with its settings."""
     if kind is None or not isinstance(spec, dict):
         return kind.describe(free=True) if kind is not None else ""
     if isinstance(kind, Tree):

@@ -15,16 +15,16 @@ from shoal.apps.studio.hierarchies.edited_tree import MOST, SHOWN, Branches, Nod
 from shoal.apps.studio.hierarchies.hierarchy_columns import (
     KEY,
     Coded,
-    coded_columns,
     column_entry,
-    counted,
+    count_column,
+    list_columns,
     set_hierarchy,
     store_of,
-    tried,
+    try_hierarchy,
 )
 from shoal.apps.studio.hierarchies.preview import branches_of, count_rows
 from shoal.apps.studio.project import Project
-from shoal.coding.hierarchy.kinds.tree import Tree
+from shoal.coding.hierarchy.kinds.tree_kind import Tree
 from shoal.coding.hierarchy.nested_trees import tree_rows
 from shoal.coding.hierarchy.tree_files import read_rows, read_text
 from shoal.coding.hierarchy.tree_rows import from_rows, leaf_of
@@ -47,10 +47,10 @@ class View:
     """The node that the last step was about: it gets the focus."""
 
 
-def asked(project: Project, form: Mapping[str, Any]) -> Coded:
+def find_column(project: Project, form: Mapping[str, Any]) -> Coded:
     """Return the column that a form names by its place in the table."""
     place = read_count(form, "column")
-    found = next((one for one in coded_columns(project) if one.index == place), None)
+    found = next((one for one in list_columns(project) if one.index == place), None)
     if found is None:
         raise HierarchyError("this column has no hierarchy: it is neither a quasi-identifier nor sensitive")
     return found
@@ -84,14 +84,14 @@ def forget_view(project: Project, column: Coded) -> None:
 
 def tree_of(project: Project, column: Coded) -> Branches:
     """Return the tree of a column, made anew, with its rows."""
-    found = counted(project, column.name)
-    made = branches_of(tried(project, column.name, column.spec), found)
+    found = count_column(project, column.name)
+    made = branches_of(try_hierarchy(project, column.name, column.spec), found)
     if made is None:
         raise HierarchyError(
             f"the column has {found.distinct:,} values, and a tree in the policy at most {MOST:,}: use bands, a "
             "mask, or a file"
             if found.distinct > MOST
-            else f"there is no tree to edit: {tried(project, column.name, column.spec).problem}"
+            else f"there is no tree to edit: {try_hierarchy(project, column.name, column.spec).problem}"
         )
     return made
 
@@ -103,8 +103,8 @@ def plant(
     spec = tree.spec()
     if len(tree.values) > MOST:
         raise HierarchyError(f"the tree has {len(tree.values):,} values; a policy takes at most {MOST:,}")
-    found = counted(project, column.name)
-    kind = Tree.parsed({Tree.name: spec})
+    found = count_column(project, column.name)
+    kind = Tree.parse({Tree.name: spec})
     rows = tree_rows(kind.tree)
     there = leaf_of(found.plain, pl.Series([row[0] for row in rows], dtype=pl.String)) >= 0
     from_rows(found.values.filter(pl.Series(there)), rows, "the tree")
@@ -116,7 +116,7 @@ def plant(
 
 def act(project: Project, form: FormData) -> str:
     """Do one step in the tree."""
-    column = asked(project, form)
+    column = find_column(project, form)
     step = str(form.get("step", ""))
     if step not in STEPS and step not in MARKS:
         raise HierarchyError("choose what to do with the nodes")
@@ -179,7 +179,7 @@ def _mark(project: Project, column: Coded, key: str, node: Node) -> None:
 
 def unfold(project: Project, form: FormData) -> str:
     """Unfold or fold a node, or show more nodes below it."""
-    column = asked(project, form)
+    column = find_column(project, form)
     tree = tree_of(project, column)
     view = view_of(project, column, tree)
     node = tree.find(read_count(form, "node"))
@@ -199,7 +199,7 @@ def unfold(project: Project, form: FormData) -> str:
 
 def search(project: Project, form: FormData) -> str:
     """Show the nodes with a text in their names."""
-    column = asked(project, form)
+    column = find_column(project, form)
     view_of(project, column, tree_of(project, column)).search = (
         "" if form.get("clear") else read_field(form, "search")
     )
@@ -208,8 +208,8 @@ def search(project: Project, form: FormData) -> str:
 
 def place(project: Project, form: FormData) -> str:
     """Give values without a place one."""
-    column = asked(project, form)
-    homeless = [value for value, _ in tried(project, column.name, column.spec).homeless]
+    column = find_column(project, form)
+    homeless = [value for value, _ in try_hierarchy(project, column.name, column.spec).homeless]
     one = pick(form, "value", homeless)
     homeless = homeless if one is None else [one]
     tree = tree_of(project, column)
@@ -222,19 +222,19 @@ def place(project: Project, form: FormData) -> str:
             made = Node(name, tree.root, grouped=True)
             tree.root.below.append(made)
         tree.place(homeless, made or tree.root)
-    count_rows(tree, counted(project, column.name))
+    count_rows(tree, count_column(project, column.name))
     plant(project, column, tree, "give values a place")
     return back(column)
 
 
 def take_file(project: Project, path: Path, name: str, query: QueryParams) -> str:
     """Take a hierarchy file of a column into the policy, as a tree."""
-    column = asked(project, query)
+    column = find_column(project, query)
     try:
         text = read_text(path, name)
     finally:
         path.unlink(missing_ok=True)
-    rows, _ = read_rows(counted(project, column.name).plain, text, name)
+    rows, _ = read_rows(count_column(project, column.name).plain, text, name)
     plant(project, column, Branches.from_rows(rows), f"tree of {name}")
     forget_view(project, column)
     return back(column)

@@ -9,31 +9,38 @@ from typing import Any
 
 from starlette.datastructures import QueryParams
 
-from shoal.apps.studio.data.columns import type_words
+from shoal.apps.studio.data.column_facts import type_words
 from shoal.apps.studio.form_values import read_count
 from shoal.apps.studio.hierarchies import number_line
 from shoal.apps.studio.hierarchies.edited_tree import MOST, SHOWN, Branches, Node
 from shoal.apps.studio.hierarchies.hierarchy_columns import (
     Coded,
-    coded_columns,
-    counted,
-    looked_at,
-    proposed,
+    count_column,
+    find_troubles,
+    list_columns,
+    propose_hierarchies,
     store_of,
-    tried,
+    suggest_k,
     trouble_in,
-    wanted_k,
+    try_hierarchy,
 )
-from shoal.apps.studio.hierarchies.preview import Counted, Tried, branches_of, examples, measure, told
+from shoal.apps.studio.hierarchies.preview import (
+    Counted,
+    Tried,
+    branches_of,
+    describe_hierarchy,
+    examples,
+    measure,
+)
 from shoal.apps.studio.hierarchies.tree_editor import MATCHES, View, view_of
 from shoal.apps.studio.project import Project
 from shoal.coding.hierarchy.kinds import KINDS, TableKind
 from shoal.coding.hierarchy.kinds.cuts import Cuts
-from shoal.coding.hierarchy.kinds.tree import Tree
+from shoal.coding.hierarchy.kinds.tree_kind import Tree
 from shoal.coding.hierarchy.labels import Ends
 from shoal.errors import ShoalError
 from shoal.policy.field_docs import field_notes
-from shoal.policy.problems import dotted
+from shoal.policy.problems import format_path
 from shoal.policy.suggestions.proposals import Proposal
 
 TARGETS = 400
@@ -47,11 +54,11 @@ ALIKE = 2_000
 def context(project: Project, query: QueryParams) -> dict[str, Any]:
     """Return the list of columns, and everything about the one that is named, or the one shown before: who takes a step
     back stays where they are."""
-    columns, kept = coded_columns(project), store_of(project)
+    columns, kept = list_columns(project), store_of(project)
     wanted = read_count(query, "column", kept.get("here", -1))
     chosen = next((one for one in columns if one.index == wanted), columns[0] if columns else None)
     kept["here"] = -1 if chosen is None else chosen.index
-    troubles, _ = looked_at(project)
+    troubles, _ = find_troubles(project)
     page: dict[str, Any] = {
         "columns": columns,
         "here": kept["here"],
@@ -68,23 +75,23 @@ def _kind_name(spec: Any) -> str:
 
 def column_page(project: Project, column: Coded, trouble: str) -> dict[str, Any]:
     """Return everything about one column."""
-    now = tried(project, column.name, column.spec)
+    now = try_hierarchy(project, column.name, column.spec)
     try:
-        found = counted(project, column.name)
+        found = count_column(project, column.name)
     except ShoalError:
         return {"found": None, "trouble": now.problem}
     trouble = trouble or trouble_in(column, now)
-    tree = shown_tree(project, column, now, found)
+    tree = load_tree(project, column, now, found)
     line = number_line.line_of(found.some, now)
     return {
         "found": found,
         "type": type_words(found.values.dtype),
         "now": now,
-        "k": wanted_k(project),
+        "k": suggest_k(project),
         "sampled": len(found.some.values) if found.many and not now.homeless else 0,
         "measure": measure().name.upper(),
         "trouble": trouble,
-        "told": told(column.spec, now.kind),
+        "told": describe_hierarchy(column.spec, now.kind),
         "kind": now.kind.name if now.kind is not None else "",
         "proposals": _cards(project, column),
         "examples": examples(now),
@@ -97,11 +104,11 @@ def column_page(project: Project, column: Coded, trouble: str) -> dict[str, Any]
         "targets": _targets(tree),
         "homeless": _likely_places(now, tree),
         "size": number_line,
-        "wanted_by": _wanted_by(project, column),
+        "wanted_by": _explain_need(project, column),
     }
 
 
-def shown_tree(project: Project, column: Coded, now: Tried, found: Counted) -> Branches | None:
+def load_tree(project: Project, column: Coded, now: Tried, found: Counted) -> Branches | None:
     """Return the tree of a column to look at; the last one is kept, because it stays the same from click to click."""
     kept = store_of(project)
     if kept.get("tree", (None,))[0] is not now:
@@ -140,15 +147,15 @@ class Card:
 
 
 def _cards(project: Project, column: Coded) -> list[Card]:
-    found = proposed(project, column.name)
-    best = _spelled(found[0].spec) if found else ""
-    present = _spelled(KINDS.default if column.spec is None else column.spec)
-    if present not in {_spelled(one.spec) for one in found}:
+    found = propose_hierarchies(project, column.name)
+    best = _format_spec(found[0].spec) if found else ""
+    present = _format_spec(KINDS.default if column.spec is None else column.spec)
+    if present not in {_format_spec(one.spec) for one in found}:
         found = [Proposal(column.spec), *found]
     made = []
     for one in found:
-        result = tried(project, column.name, one.spec)
-        text = _spelled(one.spec)
+        result = try_hierarchy(project, column.name, one.spec)
+        text = _format_spec(one.spec)
         if result.kind is None or (result.problem and text != present):
             continue
         made.append(
@@ -156,7 +163,7 @@ def _cards(project: Project, column: Coded) -> list[Card]:
                 text if not isinstance(result.kind, Tree) else "",
                 result.kind.name,
                 one.note or (type(result.kind).__doc__ or "").splitlines()[0].replace("`", ""),
-                told(one.spec, result.kind) if isinstance(result.kind, TableKind) else "",
+                describe_hierarchy(one.spec, result.kind) if isinstance(result.kind, TableKind) else "",
                 result,
                 text == present,
                 text == best,
@@ -165,7 +172,7 @@ def _cards(project: Project, column: Coded) -> list[Card]:
     return made
 
 
-def _spelled(spec: Any) -> str:
+def _format_spec(spec: Any) -> str:
     return json.dumps(spec, default=str)
 
 
@@ -229,11 +236,11 @@ def _limit_level(column: Coded, now: Tried) -> int:
     return height if column.limit is None else column.limit
 
 
-def _wanted_by(project: Project, column: Coded) -> str:
+def _explain_need(project: Project, column: Coded) -> str:
     """Say why a sensitive column has a hierarchy."""
     if not column.role.protected:
         return ""
-    return next((str(one) for one in project.problems_at(dotted("columns", column.name))), "")
+    return next((str(one) for one in project.problems_at(format_path("columns", column.name))), "")
 
 
 # --- the tree ---------------------------------------------------------------------------------------------------

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from shoal.apps.studio.job_worker import Line
-from shoal.apps.studio.look.release import RECORD
-from shoal.documents.report.report import EDITIONS, study_release
+from shoal.apps.studio.look.current_release import RECORD
+from shoal.documents.report.build_report import EDITIONS, study_release
 from shoal.documents.report.report_parts import SignOff
 from shoal.errors import PolicyError
 from shoal.io.databases import DatabaseTable

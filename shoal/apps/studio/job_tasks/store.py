@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from shoal.apps.studio.job_worker import Line
-from shoal.apps.studio.look.release import RECORD
+from shoal.apps.studio.look.current_release import RECORD
 from shoal.io.databases import DatabaseTable
 from shoal.pipeline.anonymize import anonymize_file
 from shoal.policy import Policy

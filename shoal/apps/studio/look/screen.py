@@ -9,7 +9,7 @@ import polars as pl
 from starlette.datastructures import FormData, QueryParams
 
 from shoal.apps.studio.form_values import read_count
-from shoal.apps.studio.look.release import BESIDE, KIND, SUPPRESSED, Made, start_release
+from shoal.apps.studio.look.current_release import BESIDE, KIND, SUPPRESSED, Made, start_release
 from shoal.apps.studio.project import Project
 from shoal.apps.studio.screens import State
 

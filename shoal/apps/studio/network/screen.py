@@ -11,7 +11,7 @@ from starlette.responses import FileResponse, Response
 
 from shoal.apps.studio.data.source import Source
 from shoal.apps.studio.form_values import read_field
-from shoal.apps.studio.handover.files import Item, zipped
+from shoal.apps.studio.handover.items import Item, write_zip
 from shoal.apps.studio.page import report_page
 from shoal.apps.studio.project import Project
 from shoal.apps.studio.screens import Action
@@ -57,7 +57,7 @@ def _take(project: Project, source: Source) -> None:
                 "open the table of people under Data first; then give the table of their contacts here"
             )
         _settings(project)["edges"] = source
-        project.changed()
+        project.mark_changed()
         return
     from shoal.network.read_network import read_network
 
@@ -80,7 +80,7 @@ def _open(project: Project, form: FormData) -> None:
 
 
 def _make(project: Project, form: FormData) -> None:
-    settings, policy = _settings(project), project.needed()
+    settings, policy = _settings(project), project.require_policy()
     graph, edges = settings.get("graph"), settings.get("edges")
     if graph is None and edges is None:
         raise DataError("give the contacts first: a table of edges, or a GraphML file")
@@ -95,7 +95,7 @@ def _make(project: Project, form: FormData) -> None:
     project.jobs.start(
         KIND,
         "Mask the network",
-        "shoal.apps.studio.job_tasks.network:network",
+        "shoal.apps.studio.job_tasks.network_task:network",
         {
             "nodes": project.place() if graph is None else graph.place,
             "edges": edges.place if graph is None and edges is not None else None,
@@ -116,7 +116,7 @@ def _zip(project: Project, _form: FormData) -> Response:
     chosen += [Item(name, name, name, "", public, job.folder / name) for name, public in PAPERS.items()]
     chosen.append(Item("policy", "policy.toml", "Policy", "", False, text=job.policy))
     path = project.folder.inside("zip") / "shoal-network.zip"
-    zipped(chosen, path)
+    write_zip(chosen, path)
     return FileResponse(path, filename=path.name)
 
 

@@ -16,13 +16,13 @@ from pydantic import TypeAdapter
 from shoal.errors import PolicyError, Problem
 from shoal.judging.models import MODELS, Model
 from shoal.judging.models.keys import bounds, parameters
-from shoal.judging.models.ratios import spelled
+from shoal.judging.models.ratios import format_ratio
 from shoal.methods import METHODS
 from shoal.policy import toml
 from shoal.policy.field_docs import field_notes
 from shoal.policy.method_options import AUTO, method_kind, option_types
 from shoal.policy.privacy import KINDS, NOTION_KEY, NOTIONS, SENSITIVE_KEYS
-from shoal.policy.problems import dotted
+from shoal.policy.problems import format_path
 from shoal.support.wording import number
 
 
@@ -40,7 +40,7 @@ class Entry:
     """Further words of the same table that go with it."""
 
     @property
-    def shown(self) -> str:
+    def value_text(self) -> str:
         """The value for people."""
         values = self.value if isinstance(self.value, list | tuple) else (self.value,)
         told = [number(value) if isinstance(value, int | float) else str(value) for value in values]
@@ -197,7 +197,7 @@ def _form_of(kind: type[Model], name: str) -> str:
 def _option(kind: type[Model], name: str, told: str, asked: tuple[Entry, ...]) -> Field:
     """Return the field of a further word, with what the policy says, and what is meant without it."""
     default = next(entry.default for entry in fields(cast(Any, kind)) if entry.name == name)
-    usual = spelled(default) if isinstance(default, Fraction) else str(default)
+    usual = format_ratio(default) if isinstance(default, Fraction) else str(default)
     said = next((number(one.options[name]) for one in asked if name in one.options), "")
     words = () if name in bounds(kind) else get_args(get_type_hints(kind)[name])
     form = _form_of(kind, name) if name in bounds(kind) else "text"
@@ -220,19 +220,19 @@ def _notes(kind: Hashable) -> dict[str, str]:
     return field_notes(cast(type[Any], kind))
 
 
-def asked_value(key: str, rule: str, texts: Sequence[str]) -> Any:
-    """Return the value that the fields of a question say."""
+def read_value(key: str, rule: str, texts: Sequence[str]) -> Any:
+    """Read the value of a requirement from the fields of its form."""
     kind = next(kind for kind in KINDS[key] if rule in (kind.rules or ("",)))
-    path = dotted(*(name for name in ("privacy", key, rule) if name))
+    path = format_path(*(name for name in ("privacy", key, rule) if name))
     values = [_given(kind, name, text, path) for name, text in zip(parameters(kind), texts, strict=True)]
     return values if len(values) > 1 else values[0]
 
 
-def asked_options(key: str, rule: str, texts: Mapping[str, str]) -> dict[str, Any]:
-    """Return what the optional fields of a question say, without those that are empty."""
+def read_options(key: str, rule: str, texts: Mapping[str, str]) -> dict[str, Any]:
+    """Read the optional fields of a requirement's form, without the empty ones."""
     kind = next(kind for kind in KINDS[key] if rule in (kind.rules or ("",)))
     return {
-        name: _given(kind, name, text, dotted("privacy", key, name)) if name in bounds(kind) else text
+        name: _given(kind, name, text, format_path("privacy", key, name)) if name in bounds(kind) else text
         for name, text in texts.items()
         if text and name in kind.options
     }
@@ -281,7 +281,7 @@ def prepare() -> None:
     _ready.set()
 
 
-def prepared() -> bool:
+def is_ready() -> bool:
     """Whether all methods are imported."""
     return _ready.is_set()
 
@@ -289,7 +289,7 @@ def prepared() -> bool:
 def methods() -> list[tuple[str, str, str]]:
     """Return every method, and the one that chooses among them: name, summary, paper."""
     names = (*METHODS, AUTO)
-    if not prepared():
+    if not is_ready():
         return [(name, "", "") for name in names]
     return [(name, method_kind(name).summary, method_kind(name).paper) for name in names]
 
@@ -311,14 +311,14 @@ def options(method: str, given: Mapping[str, Any]) -> list[Field]:
                 entry.name,
                 notes.get(entry.name, ""),
                 own,
-                _spelled(said, own),
-                _spelled(default, own) or "none",
+                _format_value(said, own),
+                _format_value(default, own) or "none",
             )
         )
     return found
 
 
-def _spelled(value: Any, kind: str) -> str:
+def _format_value(value: Any, kind: str) -> str:
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -330,7 +330,7 @@ def _spelled(value: Any, kind: str) -> str:
 
 def option_value(method: str, name: str, text: str) -> Any:
     """Return what a field of an option says."""
-    kind, path = _kind_of(_schemas(method)[name]), dotted("method", name)
+    kind, path = _kind_of(_schemas(method)[name]), format_path("method", name)
     if kind == "yes-no":
         return text == "yes"
     if kind in ("whole", "number"):

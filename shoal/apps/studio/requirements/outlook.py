@@ -58,8 +58,8 @@ class _Coded:
     coding: threading.Lock = field(default_factory=threading.Lock)
 
 
-def known(project: Project) -> Outlook | None:
-    """Return what is known about the policy at once, without looking for it."""
+def find_outlook(project: Project) -> Outlook | None:
+    """Return the outlook of the policy if it has been computed already."""
     coded: _Coded | None = project.store.get(_PLACE)
     return None if coded is None else coded.answers.get(project.toml)
 
@@ -84,8 +84,8 @@ def outlook(project: Project, patience: float = PATIENCE) -> Outlook | None:
     return coded.answers.get(toml)
 
 
-def coded_table(project: Project) -> CodedTable | None:
-    """Return the table as it was coded for the policy, if it is."""
+def find_coded_table(project: Project) -> CodedTable | None:
+    """Return the coded table of the policy, or None if it is not coded yet."""
     coded: _Coded | None = project.store.get(_PLACE)
     return (
         None if coded is None or project.policy is None or coded.key != _key(project.policy) else coded.table
@@ -104,7 +104,7 @@ def _answer(project: Project, coded: _Coded, policy: Policy, toml: str) -> None:
 
     try:
         prepare()
-        found = _found(project, coded, policy)
+        found = _compute_outlook(project, coded, policy)
     except ShoalError as error:
         found = Outlook(error=str(error))
     except Exception as error:
@@ -113,12 +113,12 @@ def _answer(project: Project, coded: _Coded, policy: Policy, toml: str) -> None:
         coded.answers[toml] = found
         coded.ready.notify_all()
     if project.store.get(_PLACE) is coded:
-        project.changed()
+        project.mark_changed()
 
 
-def _found(project: Project, coded: _Coded, policy: Policy) -> Outlook:
+def _compute_outlook(project: Project, coded: _Coded, policy: Policy) -> Outlook:
     from shoal.errors import PolicyError
-    from shoal.judging.models.feasibility import unprotected
+    from shoal.judging.models.feasibility import find_unprotected
     from shoal.pipeline.explanation.nearest_policies import nearest, reasons
     from shoal.pipeline.plan import Plan
     from shoal.release.received.read_earlier import encode_whole
@@ -138,6 +138,6 @@ def _found(project: Project, coded: _Coded, policy: Policy) -> Outlook:
     return Outlook(
         reasons=tuple(against),
         nearest=tuple(nearest(table, policy)) if against else (),
-        warnings=tuple(unprotected(table, policy.requirements(table.sensitive))),
+        warnings=tuple(find_unprotected(table, policy.requirements(table.sensitive))),
         unsuited=unsuited,
     )

@@ -14,29 +14,29 @@ from shoal.apps.studio.project import Project
 from shoal.apps.studio.requirements.forms import (
     Entry,
     as_number,
-    asked_options,
-    asked_value,
     entries,
+    is_ready,
     methods,
     notions,
     option_value,
     options,
-    prepared,
     questions,
+    read_options,
+    read_value,
     with_entry,
     without_entry,
 )
-from shoal.apps.studio.requirements.outlook import coded_table, known, outlook
+from shoal.apps.studio.requirements.outlook import find_coded_table, find_outlook, outlook
 from shoal.apps.studio.screens import Action, State
 from shoal.coding.roles import PERSON, PLAIN, QUASI, SENSITIVE
 from shoal.errors import PolicyError, Problem
 from shoal.judging.measures import MEASURES
 from shoal.judging.models.of_group import of_groups
 from shoal.policy import Policy
-from shoal.policy.adversaries import ADVERSARIES, derivation, implied
+from shoal.policy.adversaries import ADVERSARIES, derivation, find_adversaries
 from shoal.policy.method_options import AUTO, method_kind, option_types
 from shoal.policy.privacy import KINDS, NOTION_KEY, NOTIONS, SENSITIVE_KEYS
-from shoal.policy.problems import dotted
+from shoal.policy.problems import format_path
 from shoal.policy.sections import MethodChoice, Utility
 from shoal.policy.suggestions.presets import PRESETS
 
@@ -52,7 +52,7 @@ def state(project: Project) -> State:
     if project.policy is None:
         return State("open")
     told = ", ".join(model.title for model in project.policy.models()[:3])
-    found = known(project)
+    found = find_outlook(project)
     if found is None:
         return State("open", told)
     if not found.possible:
@@ -62,7 +62,7 @@ def state(project: Project) -> State:
     return State("done", told)
 
 
-def _asked(policy: Policy) -> list[tuple[str, str]]:
+def _list_requirements(policy: Policy) -> list[tuple[str, str]]:
     """Return every requirement, also those that count households, with what it means."""
     several = bool(policy.names(PERSON))
     models = of_groups(policy.models(), policy.groups)
@@ -75,20 +75,20 @@ def context(project: Project, query: QueryParams) -> Mapping[str, Any]:
     privacy: dict[str, Any] = tables.get("privacy", {})
     policy = project.policy
     method = _method(tables)
-    table = coded_table(project)
+    table = find_coded_table(project)
     found = outlook(project)
     levels = {} if table is None else {one.name: one.hierarchy.height for one in table.attributes}
     named = privacy.get("adversary") or ()
     return {
         "outlook": found,
         "wrong": _problems(project),
-        "models": () if policy is None else _asked(policy),
+        "models": () if policy is None else _list_requirements(policy),
         "whose": () if policy is None else policy.names(PERSON),
         "groups": () if policy is None else policy.groups,
         "derivation": () if policy is None else derivation(policy.privacy),
         "adversaries": list(ADVERSARIES.values()),
         "named": (named,) if isinstance(named, str) else tuple(named),
-        "implied": () if policy is None else implied(policy.privacy),
+        "implied": () if policy is None else find_adversaries(policy.privacy),
         "presets": list(PRESETS.values()),
         "preset": _preset(tables),
         "k": privacy.get(NOTION_KEY),
@@ -108,7 +108,7 @@ def context(project: Project, query: QueryParams) -> Mapping[str, Any]:
         "free": [] if project.frame is None else project.frame.columns,
         "methods": methods(),
         "method": method,
-        "options": options(method, _options(tables)) if prepared() and _known(method) else None,
+        "options": options(method, _options(tables)) if is_ready() and _has_method(method) else None,
         "auto": AUTO,
     }
 
@@ -120,7 +120,7 @@ def take_file(project: Project, path: Path, name: str, query: QueryParams) -> No
         tables["population"] = {"file": str(path)}
 
 
-def _known(method: str) -> bool:
+def _has_method(method: str) -> bool:
     return method in {name for name, *_ in methods()}
 
 
@@ -150,15 +150,15 @@ def _columns(tables: Mapping[str, Any], role: str, levels: Mapping[str, int]) ->
                     "place": place,
                     "name": name,
                     "weight": own.get("weight", 1),
-                    "limit": _listed(own.get("limit")),
-                    "protected": _listed(own.get("protected")),
+                    "limit": _format_list(own.get("limit")),
+                    "protected": _format_list(own.get("protected")),
                     "levels": levels.get(name),
                 }
             )
     return found
 
 
-def _listed(value: Any) -> str:
+def _format_list(value: Any) -> str:
     return "" if value is None else str(value) if isinstance(value, int) else "\n".join(value)
 
 
@@ -177,7 +177,7 @@ def _preset(tables: Mapping[str, Any]) -> str:
     own = {name: tables.get(name, {}) for name in ("privacy", "columns")}
     share = tables.get("utility", {}).get("suppression", Utility().suppression)
     for preset in PRESETS.values():
-        after, _ = preset.applied(tables)
+        after, _ = preset.apply_to(tables)
         if {name: after.get(name, {}) for name in own} == own and share == preset.suppression:
             return preset.name
     return ""
@@ -203,7 +203,7 @@ def _apply_preset(project: Project, form: FormData) -> None:
     if preset is None:
         return
     types = {} if project.frame is None else dict(project.frame.schema)
-    after, removed = preset.applied(project.tables, types)
+    after, removed = preset.apply_to(project.tables, types)
     project.take(f"preset: {preset.title}", after)
     if removed:
         lines = [f"{preset.title}: {len(removed)} columns are not published any more"]
@@ -227,11 +227,11 @@ def _ask(project: Project, form: FormData) -> None:
     key, rule = read_field(form, "key"), read_field(form, "rule")
     if key not in KINDS or key == NOTION_KEY:
         raise PolicyError([Problem("privacy", "there is no such requirement")])
-    value = asked_value(key, rule, [str(text).strip() for text in form.getlist("value")])
+    value = read_value(key, rule, [str(text).strip() for text in form.getlist("value")])
     given = {str(name).removeprefix("option-"): str(own).strip() for name, own in form.items()}
     names = _names(project.tables, SENSITIVE)
     column = pick(form, "column", names) if key in SENSITIVE_KEYS else None
-    entry = Entry(key, rule, column, value, asked_options(key, rule, given))
+    entry = Entry(key, rule, column, value, read_options(key, rule, given))
     with project.edit(" ".join(filter(None, (rule, key, f"of {column}" if column else "")))) as tables:
         tables["privacy"] = with_entry(tables.get("privacy", {}), entry, names)
 
@@ -245,7 +245,7 @@ def _drop(project: Project, form: FormData) -> None:
 
 
 def _mend(project: Project, form: FormData) -> None:
-    found = known(project)
+    found = find_outlook(project)
     chosen = None if found is None else pick(form, "place", found.nearest)
     if chosen is None:
         words = "The policy has changed since; this advice was for the one before."
@@ -293,7 +293,7 @@ def _set_columns(project: Project, form: FormData) -> None:
 def _column_value(key: str, text: str, name: str) -> Any:
     """Return what a field of a column says; None where it says nothing or the default."""
     if key == "weight":
-        value = as_number(text or "1", dotted("columns", name, key), whole=False)
+        value = as_number(text or "1", format_path("columns", name, key), whole=False)
         return None if value == 1 else value
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if key == "limit" and len(lines) == 1 and lines[0].isdecimal():

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from shoal.apps.studio.form_fields import Field, fields_of
 from shoal.coding.roles import DROP, PLAIN, QUASI
 from shoal.policy.checks import problems_of
-from shoal.policy.problems import dotted
+from shoal.policy.problems import format_path
 from shoal.policy.sections import Column
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def options_for(role: str) -> tuple[str, ...]:
         one.name
         for one in fields_of(Column, {}, without=_ELSEWHERE)
         if (example := _example(one)) is not None
-        and not _refused(
+        and not _is_refused(
             {"columns": {"x": {"role": role, one.name: example}, "y": {"role": QUASI.name}}}, "x", one.name
         )
     )
@@ -51,8 +51,8 @@ def _example(one: Field) -> Any:
     return known.get(one.kind, one.choices[-1] if one.choices else None)
 
 
-def _refused(tables: Tables, name: str, key: str) -> bool:
-    at = dotted("columns", name, key)
+def _is_refused(tables: Tables, name: str, key: str) -> bool:
+    at = format_path("columns", name, key)
     return any(one.path == at or one.path.startswith(f"{at}.") for one in problems_of(tables, Path()))
 
 
@@ -79,7 +79,7 @@ def give_role(
             removed[key] = entry.pop(key)
     privacy = tables.get("privacy", {})
     for key, asked in list(privacy.items()):
-        if isinstance(asked, dict) and name in asked and _at(problems, dotted("privacy", key, name)):
+        if isinstance(asked, dict) and name in asked and _at(problems, format_path("privacy", key, name)):
             del asked[name]
             if not asked:
                 del privacy[key]
@@ -88,7 +88,7 @@ def give_role(
 
 def _is_misplaced(problems: Iterable[Problem], name: str, key: str) -> bool:
     """Whether a setting does not go with the role. A missing file is another problem, which stays in sight."""
-    found = _at(problems, dotted("columns", name, key))
+    found = _at(problems, format_path("columns", name, key))
     return any("goes with" in one.message for one in found)
 
 
@@ -96,7 +96,7 @@ def _at(problems: Iterable[Problem], path: str) -> list[Problem]:
     return [one for one in problems if one.path == path or one.path.startswith(f"{path}.")]
 
 
-def matching(names: Sequence[str], text: str) -> list[int]:
+def find_columns(names: Sequence[str], text: str) -> list[int]:
     """Return the positions of the columns whose name contains a text, in any case."""
     wanted = text.strip().casefold()
     return [place for place, name in enumerate(names) if wanted in name.casefold()]

@@ -11,21 +11,21 @@ from polars.exceptions import PolarsError
 from starlette.datastructures import FormData, QueryParams
 from starlette.responses import Response
 
-from shoal.apps.studio.data.columns import Columns, columns_of
+from shoal.apps.studio.data.column_facts import Columns, columns_of
 from shoal.apps.studio.form_fields import fields_of, taken
 from shoal.apps.studio.form_values import pick, read_field
-from shoal.apps.studio.page import rendered
+from shoal.apps.studio.page import render_part
 from shoal.apps.studio.project import Project
-from shoal.apps.studio.roles.changes import give_role, matching, options_for, role_in
+from shoal.apps.studio.roles.changes import find_columns, give_role, options_for, role_in
 from shoal.apps.studio.screens import Action, State
 from shoal.coding.roles import PERSON, QUASI, ROLES, SENSITIVE
 from shoal.errors import DataError, check_known
 from shoal.io import Frame
-from shoal.policy.problems import dotted
+from shoal.policy.problems import format_path
 from shoal.policy.sections import Column
-from shoal.policy.suggestions.column_uniqueness import identifying_sets, minimal_sets
-from shoal.policy.suggestions.guess import suggested_hierarchy
-from shoal.support.wording import counted, printable
+from shoal.policy.suggestions.column_uniqueness import find_identifying_sets, minimal_sets
+from shoal.policy.suggestions.guess import suggest_hierarchy
+from shoal.support.wording import format_count, printable
 
 PAUSE = 1.0
 """Seconds after the last change of a role after which sets of columns are counted."""
@@ -42,7 +42,7 @@ def state(project: Project) -> State:
     tables = project.tables
     given = [role_in(tables, name) for name in project.frame.columns]
     quasi, sensitive = given.count(QUASI), given.count(SENSITIVE)
-    words = f"{counted(quasi, 'quasi-identifier')}, {sensitive} sensitive"
+    words = f"{format_count(quasi, 'quasi-identifier')}, {sensitive} sensitive"
     return State("done", words) if sensitive else State("attention", f"{words}; is nothing secret?")
 
 
@@ -64,7 +64,7 @@ def context(project: Project, query: QueryParams) -> Mapping[str, Any]:
                 "guess": guesses.get(name),
                 "options": bool(options),
                 "set": [key.replace("_", " ") for key in options if key in entry],
-                "problems": project.problems_at(dotted("columns", name)),
+                "problems": project.problems_at(format_path("columns", name)),
             }
         )
     quasi = [place for place, role in enumerate(given) if role == QUASI]
@@ -78,13 +78,13 @@ def context(project: Project, query: QueryParams) -> Mapping[str, Any]:
         "quasi": names,
         "whose": bool(whose),
         "unique": columns.unique_rows(quasi, whose),
-        "sets": _identifying(project, names),
+        "sets": _find_identifying_sets(project, names),
         "problems": [
             one
             for one in project.problems
             if one.path.startswith(("columns", "privacy", "data.other_columns"))
         ],
-        "counting": columns.counting,
+        "counting": columns.is_counting,
     }
 
 
@@ -96,14 +96,16 @@ def _entry(tables: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 def _settings(project: Project, query: QueryParams) -> Response:
     """Return the form with the other settings of a column."""
-    columns, place = _named(project, query)
+    columns, place = _read_column(project, query)
     name, tables = columns.names[place], project.tables
     options = options_for(role_in(tables, name))
     fields = fields_of(Column, _entry(tables, name), used={"weight": 1})
-    return rendered("roles_settings.html", place=place, fields=[one for one in fields if one.name in options])
+    return render_part(
+        "roles_settings.html", place=place, fields=[one for one in fields if one.name in options]
+    )
 
 
-def _named(project: Project, form: FormData | QueryParams) -> tuple[Columns, int]:
+def _read_column(project: Project, form: FormData | QueryParams) -> tuple[Columns, int]:
     """Return the column that a form is about."""
     columns = columns_of(project)
     place = pick(form, "column", range(len(columns.names)))
@@ -120,14 +122,14 @@ def _role(form: FormData) -> str:
 
 def _give(project: Project, form: FormData) -> None:
     """Give one column a role."""
-    columns, place = _named(project, form)
+    columns, place = _read_column(project, form)
     _given(project, columns, {place: _role(form)})
 
 
 def _give_several(project: Project, form: FormData) -> None:
     """Give all columns a role whose name contains a text."""
     columns = columns_of(project)
-    places = matching(columns.names, read_field(form, "find"))
+    places = find_columns(columns.names, read_field(form, "find"))
     if not places:
         raise DataError("no column has such a name")
     _given(project, columns, dict.fromkeys(places, _role(form)))
@@ -137,7 +139,7 @@ def _given(project: Project, columns: Columns, wanted: Mapping[int, str]) -> Non
     """Give columns roles, as one step."""
     kept = project.store.setdefault("roles", {})
     proposals = {place: _proposal(project, columns, place) for place, role in wanted.items() if role == QUASI}
-    label = f"roles of {counted(len(wanted), 'column')}"
+    label = f"roles of {format_count(len(wanted), 'column')}"
     if len(wanted) == 1:
         ((place, role),) = wanted.items()
         label = f"{printable(columns.names[place])[:40]}: {role}"
@@ -161,7 +163,7 @@ def _proposal(project: Project, columns: Columns, place: int) -> Any:
         values, rows = columns.values(place)
     except DataError:  # such a type cannot be a quasi-identifier, which the policy says
         return None
-    return suggested_hierarchy(name, values, len(values), rows)
+    return suggest_hierarchy(name, values, len(values), rows)
 
 
 def _back_to_guesses(project: Project, form: FormData) -> None:
@@ -169,7 +171,7 @@ def _back_to_guesses(project: Project, form: FormData) -> None:
     if project.suggestion is None:
         return
     columns, tables = columns_of(project), project.tables
-    only = _named(project, form)[1] if "column" in form else None
+    only = _read_column(project, form)[1] if "column" in form else None
     guessed = {guess.name: guess.role for guess in project.suggestion.columns}
     wanted = {
         place: guessed[name]
@@ -182,13 +184,13 @@ def _back_to_guesses(project: Project, form: FormData) -> None:
 
 def _set_options(project: Project, form: FormData) -> None:
     """Take the other settings of a column."""
-    columns, place = _named(project, form)
+    columns, place = _read_column(project, form)
     name = columns.names[place]
     with project.edit(f"settings of {printable(name)[:40]}") as tables:
         role = role_in(tables, name)
         sent = {key: form[key] for key in options_for(role) if key in form}
         entry = {key: value for key, value in _entry(tables, name).items() if key not in sent}
-        given = taken(Column, sent, dotted("columns", name))
+        given = taken(Column, sent, format_path("columns", name))
         tables.setdefault("columns", {})[name] = {"role": role, **entry, **given}
 
 
@@ -203,7 +205,7 @@ def _ask_less(project: Project, form: FormData) -> None:
 # --- small sets of columns --------------------------------------------------------------------------------
 
 
-def _identifying(project: Project, quasi: Sequence[str]) -> Mapping[str, Any] | None:
+def _find_identifying_sets(project: Project, quasi: Sequence[str]) -> Mapping[str, Any] | None:
     """Return the most identifying sets of the current quasi-identifiers; None while they are being counted."""
     suggestion, frame = project.suggestion, project.frame
     if suggestion is None or frame is None or not quasi:
@@ -215,7 +217,7 @@ def _identifying(project: Project, quasi: Sequence[str]) -> Mapping[str, Any] | 
     if key not in store:
         store[key] = None
         if frame.rows * len(quasi) <= FEW:
-            store[key] = _counted(frame, quasi)
+            store[key] = _count_sets(frame, quasi)
         else:
 
             def count() -> None:
@@ -223,8 +225,8 @@ def _identifying(project: Project, quasi: Sequence[str]) -> Mapping[str, Any] | 
                 if project.store.get("identifying") is not store or store.get("latest") != key:
                     store.pop(key, None)  # another set is asked about by now
                     return
-                store[key] = _counted(frame, quasi)
-                project.changed()
+                store[key] = _count_sets(frame, quasi)
+                project.mark_changed()
 
             threading.Thread(target=count, daemon=True).start()
     store["latest"] = key
@@ -232,9 +234,9 @@ def _identifying(project: Project, quasi: Sequence[str]) -> Mapping[str, Any] | 
     return found
 
 
-def _counted(frame: Frame, quasi: Sequence[str]) -> Mapping[str, Any]:
+def _count_sets(frame: Frame, quasi: Sequence[str]) -> Mapping[str, Any]:
     try:
-        sets, rows = identifying_sets(frame.data, list(quasi))
+        sets, rows = find_identifying_sets(frame.data, list(quasi))
         minimal = minimal_sets(frame.data, list(quasi))
     except (DataError, PolarsError):  # a type whose values cannot be counted
         return {"sets": (), "rows": 0}

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from shoal.coding.hierarchy.kinds.kind import Flaw, Kind, Misspelled, TableKind
 from shoal.errors import did_you_mean
 from shoal.support.registry import Registry
-from shoal.support.wording import shown
+from shoal.support.wording import format_value
 
 if TYPE_CHECKING:
     import polars as pl
@@ -25,14 +25,14 @@ KINDS: Registry[Kind] = Registry(
     "hierarchy kind",
     {
         "none": "shoal.coding.hierarchy.kinds.none:NoHierarchy",
-        "auto": "shoal.coding.hierarchy.kinds.auto:Automatic",
+        "auto": "shoal.coding.hierarchy.kinds.auto_kind:Automatic",
         "widths": "shoal.coding.hierarchy.kinds.widths:Widths",
         "cuts": "shoal.coding.hierarchy.kinds.cuts:Cuts",
         "mask": "shoal.coding.hierarchy.kinds.mask:Mask",
         "dates": "shoal.coding.hierarchy.kinds.dates:Dates",
         # Its keys are also settings of other kinds, so it comes after them.
         "top": "shoal.coding.hierarchy.kinds.ends:Ends",
-        "tree": "shoal.coding.hierarchy.kinds.tree:Tree",
+        "tree": "shoal.coding.hierarchy.kinds.tree_kind:Tree",
         # Takes every text that is not the name of another kind, so it comes last.
         "file": "shoal.coding.hierarchy.kinds.file:File",
     },
@@ -42,8 +42,8 @@ Spec = str | os.PathLike[str] | Mapping[str, Any] | Kind | None
 """A hierarchy as a policy spells it: a word, the name of a file, or a table with the name of a kind as a key."""
 
 
-def parsed(spec: Spec) -> Kind:
-    """Return the hierarchy that a policy spells, or raise `Misspelled` with all its flaws."""
+def parse_hierarchy(spec: Spec) -> Kind:
+    """Parse a hierarchy as written in a policy; raise `Misspelled` with everything that is wrong."""
     if isinstance(spec, Kind):
         return spec
     tables = [name for name, kind in KINDS.items() if issubclass(kind, TableKind)]
@@ -55,11 +55,11 @@ def parsed(spec: Spec) -> Kind:
             raise Misspelled([Flaw((), f"has two kinds, '{named[0]}' and '{named[1]}'", "keep one of them")])
     for kind in KINDS.values():
         if kind.claims(spec):
-            return kind.parsed(spec)
+            return kind.parse(spec)
     if isinstance(spec, Mapping) and spec:
         word = str(next(iter(spec)))
         raise Misspelled([Flaw((), f"unknown hierarchy kind '{word}'", did_you_mean(word, tables))])
-    message = f"must be the name of a file, 'auto', 'none', or a table, not {shown(spec)}"
+    message = f"must be the name of a file, 'auto', 'none', or a table, not {format_value(spec)}"
     raise Misspelled([Flaw((), message, "for example { widths = [5, 10] }")])
 
 
@@ -68,7 +68,7 @@ def build(values: pl.Series, spec: Spec = None) -> Hierarchy:
 
     `values` may come in any order, with null and NaN. Raises HierarchyError if the two do not match.
     """
-    return parsed(spec).build(values)
+    return parse_hierarchy(spec).build(values)
 
 
-__all__ = ["KINDS", "Flaw", "Kind", "Misspelled", "Spec", "TableKind", "build", "parsed"]
+__all__ = ["KINDS", "Flaw", "Kind", "Misspelled", "Spec", "TableKind", "build", "parse_hierarchy"]

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from shoal.coding.hierarchy.kinds.ends import ENDS, Coded
 from shoal.coding.hierarchy.kinds.kind import Flaw, list_flaw, not_growing, number_flaw
 from shoal.coding.hierarchy.meanings import Reader, interval_label
-from shoal.support.wording import shown
+from shoal.support.wording import format_value
 
 _POINTS = {"type": "array", "items": {"type": "number"}, "minItems": 1}
 
@@ -51,7 +51,7 @@ class Cuts(Coded):
         levels: tuple[Any, ...] = self.cuts if not found else ()
         for place, level in enumerate(levels):
             if not isinstance(level, tuple):
-                found.append(Flaw(("cuts", place), f"must be a list of numbers, not {shown(level)}"))
+                found.append(Flaw(("cuts", place), f"must be a list of numbers, not {format_value(level)}"))
             elif not level:
                 hint = "leave the level out: the top is always the whole domain"
                 found.append(Flaw(("cuts", place), "has no points", hint))

@@ -13,7 +13,7 @@ from shoal.coding.hierarchy.kinds.ends import Coded, divides
 from shoal.coding.hierarchy.kinds.kind import Flaw, list_flaw
 from shoal.coding.hierarchy.meanings import ANY, Bound, Meaning, Reader, calendar_label
 from shoal.errors import did_you_mean
-from shoal.support.wording import shown
+from shoal.support.wording import format_value
 
 LIES_INSIDE = {
     "day": ("week", "month", "quarter", "year", "decade"),
@@ -59,14 +59,14 @@ class Dates(Coded):
         for place, level in enumerate(self.dates if not found else ()):
             if level not in LIES_INSIDE:
                 hint = did_you_mean(str(level), LIES_INSIDE)
-                found.append(Flaw(("dates", place), f"{shown(level)} is unknown", hint))
+                found.append(Flaw(("dates", place), f"{format_value(level)} is unknown", hint))
         yield from found or self._not_nested()
         if self.finest is not None and not found and self.finest not in self.dates:
             hint = did_you_mean(str(self.finest), self.dates)
-            yield Flaw(("finest",), f"must be one of the levels, not {shown(self.finest)}", hint)
+            yield Flaw(("finest",), f"must be one of the levels, not {format_value(self.finest)}", hint)
         for name, year in (("top", self.top), ("bottom", self.bottom)):
             if year is not None and (type(year) is not int or not 1 <= year <= 9999):
-                yield Flaw((name,), f"must be a year, not {shown(year)}", "for example 1936")
+                yield Flaw((name,), f"must be a year, not {format_value(year)}", "for example 1936")
             elif year is not None and not found and "week" in self.dates:
                 yield Flaw((name,), "cannot divide weeks: a week may lie in two years", "use months instead")
         ends = self.top, self.bottom

@@ -29,7 +29,7 @@ class File(Kind):
         return isinstance(spec, str | os.PathLike)
 
     @classmethod
-    def parsed(cls, spec: Any) -> Self:
+    def parse(cls, spec: Any) -> Self:
         """Return the file of this name."""
         if not os.fspath(spec):
             raise Misspelled([Flaw((), "must be the name of a file, not ''", f"for example '{cls.example}'")])

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 from shoal.coding.hierarchy.meanings import Meaning, Reader, all_read, value, without
 from shoal.errors import HierarchyError, did_you_mean
-from shoal.support.wording import shown
+from shoal.support.wording import format_value
 
 if TYPE_CHECKING:
     import polars as pl
@@ -81,8 +81,8 @@ class Kind(ABC):
 
     @classmethod
     @abstractmethod
-    def parsed(cls, spec: Any) -> Self:
-        """Return the hierarchy that was spelled, or raise `Misspelled`."""
+    def parse(cls, spec: Any) -> Self:
+        """Parse the value that a policy has for this kind, or raise `Misspelled`."""
 
     @classmethod
     @abstractmethod
@@ -134,7 +134,7 @@ class WordKind(Kind):
         return isinstance(spec, str) and spec == cls.name
 
     @classmethod
-    def parsed(cls, spec: Any) -> Self:
+    def parse(cls, spec: Any) -> Self:
         """Return the kind; a word has no settings."""
         return cls()
 
@@ -171,7 +171,7 @@ class TableKind(Kind):
         return isinstance(spec, Mapping) and spec.get(cls.name) is not None
 
     @classmethod
-    def parsed(cls, spec: Any) -> Self:
+    def parse(cls, spec: Any) -> Self:
         """Return the hierarchy that the table spells."""
         known = [entry.name for entry in fields(cls)]
         flaws = [
@@ -213,7 +213,7 @@ def _frozen(value: Any) -> Any:
 def number_flaw(value: object, *keys: str | int, positive: bool = False) -> Iterator[Flaw]:
     """Yield what keeps a value from being a finite number."""
     if isinstance(value, bool) or not isinstance(value, int | float):
-        yield Flaw(keys, f"must be a number, not {shown(value)}")
+        yield Flaw(keys, f"must be a number, not {format_value(value)}")
         return
     try:
         finite = math.isfinite(value)
@@ -229,7 +229,7 @@ def number_flaw(value: object, *keys: str | int, positive: bool = False) -> Iter
 def list_flaw(value: object, key: str, example: str) -> Iterator[Flaw]:
     """Yield what keeps a value from being a list with entries."""
     if not isinstance(value, tuple):
-        yield Flaw((key,), f"must be a list, not {shown(value)}", example)
+        yield Flaw((key,), f"must be a list, not {format_value(value)}", example)
     elif not value:
         yield Flaw((key,), "must have at least one entry, not 0", example)
 

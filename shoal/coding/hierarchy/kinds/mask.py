@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 from shoal.coding.hierarchy.kinds.kind import Flaw, TableKind, not_growing
 from shoal.coding.hierarchy.meanings import Meaning, Reader, mask_label
 from shoal.errors import did_you_mean
-from shoal.support.wording import shown
+from shoal.support.wording import format_value
 
 _SIDES = ("right", "left")
 
@@ -76,19 +76,19 @@ class Mask(TableKind):
     def flaws(self) -> Iterator[Flaw]:
         """Yield an unknown side, and numbers of characters that are none."""
         if self.mask not in _SIDES:
-            message = f"must be 'right' or 'left', not {shown(self.mask)}"
+            message = f"must be 'right' or 'left', not {format_value(self.mask)}"
             yield Flaw(("mask",), message, did_you_mean(str(self.mask), _SIDES))
         if self.keep is not None and not _at_least(0, self.keep):
-            yield Flaw(("keep",), f"must be a whole number, 0 or more, not {shown(self.keep)}")
+            yield Flaw(("keep",), f"must be a whole number, 0 or more, not {format_value(self.keep)}")
         if self.show is not None and not _at_least(1, self.show):
-            yield Flaw(("show",), f"must be a whole number, 1 or more, not {shown(self.show)}")
+            yield Flaw(("show",), f"must be a whole number, 1 or more, not {format_value(self.show)}")
         elif self.small is not None:
             yield from self._flaws_of_small()
         steps = self.steps if isinstance(self.steps, tuple) else (self.steps,)
         if self.steps is None:
             return
         if not steps or not all(_at_least(1, step) for step in steps):
-            message = f"must be a whole number, 1 or more, or a list of them, not {shown(self.steps)}"
+            message = f"must be a whole number, 1 or more, or a list of them, not {format_value(self.steps)}"
             yield Flaw(("steps",), message)
         else:
             yield from not_growing([step for step in steps if step is not None], "steps")
@@ -101,7 +101,7 @@ class Mask(TableKind):
         else:
             for at, one in enumerate(self.small):
                 if len(one) != self.show:
-                    message = f"{shown(one)} has {len(one)} characters, but show is {self.show}"
+                    message = f"{format_value(one)} has {len(one)} characters, but show is {self.show}"
                     yield Flaw(("small", at), message, "write as many characters as are shown")
 
 

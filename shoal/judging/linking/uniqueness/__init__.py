@@ -7,7 +7,13 @@ of the population; under random sampling it is as well the expected share of row
 
 from __future__ import annotations
 
-from shoal.judging.linking.uniqueness.estimates import ESTIMATORS, Estimate, Estimates, estimated, requires
-from shoal.judging.linking.uniqueness.sample import Refusal, Sample
+from shoal.judging.linking.uniqueness.estimates import (
+    ESTIMATORS,
+    Estimate,
+    Estimates,
+    estimate_uniques,
+    requires,
+)
+from shoal.judging.linking.uniqueness.sample_sizes import Refusal, Sample
 
-__all__ = ["ESTIMATORS", "Estimate", "Estimates", "Refusal", "Sample", "estimated", "requires"]
+__all__ = ["ESTIMATORS", "Estimate", "Estimates", "Refusal", "Sample", "estimate_uniques", "requires"]

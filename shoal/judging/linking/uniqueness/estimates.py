@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from shoal.judging.linking.uniqueness.pitman import pitman
-from shoal.judging.linking.uniqueness.sample import Refusal, Sample
+from shoal.judging.linking.uniqueness.sample_sizes import Refusal, Sample
 from shoal.judging.linking.uniqueness.slide import slide_negative_binomial
 from shoal.judging.linking.uniqueness.zayatz import zayatz
 from shoal.support.arrays import LongVector
@@ -98,7 +98,7 @@ def requires(rows: int, people: int | None) -> str | None:
     return None
 
 
-def estimated(sizes: LongVector, people: int) -> Estimates:
+def estimate_uniques(sizes: LongVector, people: int) -> Estimates:
     """Estimate how many rows are unique in a population of `people`, from the sizes of their classes.
 
     If the table is the whole population, or no row of it is unique, the answer is known and all agree. No answer is

@@ -18,7 +18,7 @@ from functools import cache
 
 import numpy as np
 
-from shoal.judging.linking.uniqueness.sample import Refusal, Sample
+from shoal.judging.linking.uniqueness.sample_sizes import Refusal, Sample
 from shoal.support.arrays import FloatVector
 
 _PLAIN = 1000
@@ -32,7 +32,7 @@ def pitman(sample: Sample) -> float:
 
     O(sizes that occur) per step, about 60 x 60 steps.
     """
-    theta, alpha = fitted(sample)
+    theta, alpha = fit(sample)
     return uniques(theta, alpha, sample.people) / sample.people
 
 
@@ -44,7 +44,7 @@ def uniques(theta: float, alpha: float, people: int) -> float:
     return float(people * math.exp(grown + gammaln(theta + 1) - gammaln(theta + alpha)))
 
 
-def fitted(sample: Sample) -> tuple[float, float]:
+def fit(sample: Sample) -> tuple[float, float]:
     """Return theta and alpha of the greatest likelihood."""
     from scipy.optimize import brentq
 

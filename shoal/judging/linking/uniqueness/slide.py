@@ -16,7 +16,7 @@ import math
 
 import numpy as np
 
-from shoal.judging.linking.uniqueness.sample import Refusal, Sample
+from shoal.judging.linking.uniqueness.sample_sizes import Refusal, Sample
 
 _STEEP, _FLAT = 1e-9, 1e9
 """Shapes below and above cannot be told from the ends of the model: all excess in one class, and Poisson."""
@@ -26,11 +26,11 @@ def slide_negative_binomial(sample: Sample) -> float:
     """Return the share of the population that is unique, or refuse if no parameters give the sample's moments. If
     several do, the largest share counts.
     """
-    alone = (classes * math.exp(-_grown(mean, shape)) for classes, mean, shape in fitted(sample))
+    alone = (classes * math.exp(-_log_growth(mean, shape)) for classes, mean, shape in fit(sample))
     return max(alone) / sample.people
 
 
-def fitted(sample: Sample) -> list[tuple[float, float, float]]:
+def fit(sample: Sample) -> list[tuple[float, float, float]]:
     """Return K, m and alpha; all of them, if several give the same moments. For each alpha, the number of classes in
     the sample gives K; alpha is where the unique rows agree, too.
     """
@@ -40,7 +40,7 @@ def fitted(sample: Sample) -> list[tuple[float, float, float]]:
         raise Refusal("all rows are unique, so that nothing says how large classes are")
 
     def excess(log: float) -> float:
-        return _shown_once(sample, *_parameters(sample, math.exp(log))) - sample.uniques
+        return _expect_uniques(sample, *_parameters(sample, math.exp(log))) - sample.uniques
 
     tried = np.linspace(math.log(_STEEP), math.log(_FLAT), 120)
     values = [excess(log) for log in tried]
@@ -55,7 +55,7 @@ def fitted(sample: Sample) -> list[tuple[float, float, float]]:
     return [_parameters(sample, math.exp(log)) for log in roots]
 
 
-def _grown(mean: float, shape: float) -> float:
+def _log_growth(mean: float, shape: float) -> float:
     """Return alpha log(1 + mean / alpha), which grows with alpha up to the mean."""
     return shape * math.log1p(mean / shape)
 
@@ -72,14 +72,14 @@ def _parameters(sample: Sample, shape: float) -> tuple[float, float, float]:
     def excess(more: float) -> float:
         # c^-alpha by the classes of the sample, minus c^-alpha by the parameters; both may be nearly 1.
         by_sample = (math.exp(-more) - sample.fraction) / (1 - sample.fraction)
-        return -math.expm1(-_grown(mean(more) * sample.fraction, shape)) - by_sample
+        return -math.expm1(-_log_growth(mean(more) * sample.fraction, shape)) - by_sample
 
     found = float(brentq(excess, 0.0, -math.log(sample.fraction), xtol=1e-15))
     return sample.classes * math.exp(found), mean(found), shape
 
 
-def _shown_once(sample: Sample, classes: float, mean: float, shape: float) -> float:
+def _expect_uniques(sample: Sample, classes: float, mean: float, shape: float) -> float:
     """Return the expected number of unique rows in the sample."""
     pi = sample.fraction
-    none = math.exp(-_grown(mean * pi, shape))
+    none = math.exp(-_log_growth(mean * pi, shape))
     return classes * pi * none * (1 + (1 - pi) * mean / (1 + mean * pi / shape))

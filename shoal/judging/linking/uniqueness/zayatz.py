@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.judging.linking.uniqueness.sample import Sample
+from shoal.judging.linking.uniqueness.sample_sizes import Sample
 from shoal.support.arrays import FloatVector, LongVector
 
 

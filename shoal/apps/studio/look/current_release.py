@@ -65,7 +65,7 @@ def endings() -> list[str]:
     return [kind.suffixes[0] for kind in kinds]
 
 
-def ending_of(project: Project) -> str:
+def extension_of(project: Project) -> str:
     """Return the ending of the release: the one that was chosen, or that of the table."""
     chosen = project.store.get("ending")
     if chosen:
@@ -77,18 +77,18 @@ def ending_of(project: Project) -> str:
 
 def start_release(project: Project) -> Job:
     """Begin to make the release of the policy, or raise its problems."""
-    policy = project.needed()
+    policy = project.require_policy()
 
     def after(job: Job) -> None:
-        project.release = replace(job.result, seconds=job.elapsed)
+        project.release = replace(job.result, seconds=job.seconds_elapsed)
         project.store.pop("handed", None)  # that was another one
 
     return project.start(
         KIND,
         f"Make the release ({policy.method.name})",
-        "shoal.apps.studio.job_tasks.release:release",
+        "shoal.apps.studio.job_tasks.release_task:release",
         policy.to_toml(),
         after=after,
-        output=f"release{ending_of(project)}",
+        output=f"release{extension_of(project)}",
         keys=bool(project.store.get("keys")) and bool(policy.pseudonyms),
     )

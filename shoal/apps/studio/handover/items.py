@@ -11,11 +11,11 @@ from typing import Any
 
 from shoal import io
 from shoal.apps.studio.data.source import Source
-from shoal.apps.studio.look.release import CARDS, CODEBOOKS, KEYS, RECORD, Made
+from shoal.apps.studio.look.current_release import CARDS, CODEBOOKS, KEYS, RECORD, Made
 from shoal.apps.studio.project import Project
-from shoal.coding.hierarchy.kinds import parsed
+from shoal.coding.hierarchy.kinds import parse_hierarchy
 from shoal.coding.hierarchy.kinds.file import File
-from shoal.documents.report.report import EDITIONS
+from shoal.documents.report.build_report import EDITIONS
 from shoal.errors import OutputError
 from shoal.io.links import follow_links
 from shoal.policy import toml
@@ -50,8 +50,8 @@ class Item:
         """Its size in bytes."""
         return len(self.text.encode()) if self.path is None else self.path.stat().st_size
 
-    def beginning(self, most: int) -> bytes:
-        """Its first bytes, at most so many."""
+    def read_start(self, most: int) -> bytes:
+        """Return the first bytes of the file, at most `most`."""
         if self.path is None:
             return self.text.encode()[:most]
         with self.path.open("rb") as file:
@@ -129,9 +129,9 @@ def movable(policy: str, project: Project) -> tuple[str, dict[str, Path]]:
 
     Files that were given to Studio lie in its own folder, so the policy names them by their name alone.
     """
-    tables = toml.parsed(policy, "policy")
+    tables = toml.parse_toml(policy, "policy")
     places = [(entry, "hierarchy") for entry in tables.get("columns", {}).values() if "hierarchy" in entry]
-    places = [(entry, key) for entry, key in places if isinstance(parsed(entry[key]), File)]
+    places = [(entry, key) for entry, key in places if isinstance(parse_hierarchy(entry[key]), File)]
     places += [(entry, "file") for entry in [tables.get("population", {})] if "file" in entry]
     files: dict[str, Path] = {}
     for entry, key in places:
@@ -144,7 +144,7 @@ def movable(policy: str, project: Project) -> tuple[str, dict[str, Path]]:
     return toml.document(tables), files
 
 
-def zipped(chosen: Sequence[Item], path: Path) -> None:
+def write_zip(chosen: Sequence[Item], path: Path) -> None:
     """Write files as one zip, with folders for what is public and what is private."""
     with zipfile.ZipFile(path, "w") as archive:
         for item in chosen:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from shoal.apps.studio.job_worker import Line
-from shoal.documents.report.report import EDITIONS, Study
+from shoal.documents.report.build_report import EDITIONS, Study
 from shoal.documents.report.report_parts import SignOff
 from shoal.documents.report.subject import read_subject
 from shoal.io.databases import DatabaseTable

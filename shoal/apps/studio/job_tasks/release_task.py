@@ -8,10 +8,10 @@ import numpy as np
 import polars as pl
 
 from shoal.apps.studio.job_worker import Line
-from shoal.apps.studio.look.release import BESIDE, CARDS, CODEBOOKS, KEYS, RECORD, SUPPRESSED, Made
+from shoal.apps.studio.look.current_release import BESIDE, CARDS, CODEBOOKS, KEYS, RECORD, SUPPRESSED, Made
 from shoal.coding import CodedTable
 from shoal.coding.population import members_of
-from shoal.documents.report.report import Study
+from shoal.documents.report.build_report import Study
 from shoal.documents.report.report_parts import SignOff
 from shoal.documents.report.subject import subject_of
 from shoal.io import Frame

@@ -100,7 +100,7 @@ class Columns:
             threading.Thread(target=self._count, daemon=True).start()
 
     @property
-    def counting(self) -> bool:
+    def is_counting(self) -> bool:
         """Whether some columns are still being counted."""
         return len(self._facts) < len(self.names)
 
@@ -120,11 +120,11 @@ class Columns:
         if place not in self._facts and now:
             column = self.frame.data.to_series(place)
             try:
-                codes, values = self._coded(place, column)
+                codes, values = self._code_column(place, column)
             except (DataError, pl.exceptions.PolarsError):  # values of other types cannot be counted
                 self._facts[place] = Facts(column.null_count(), 0, 0, (), "cannot be counted")
             else:
-                self._facts[place] = described(values, np.bincount(codes, minlength=len(values)))
+                self._facts[place] = describe_column(values, np.bincount(codes, minlength=len(values)))
         return self._facts.get(place)
 
     def unique_rows(self, places: Sequence[int], whose: Sequence[int] = ()) -> int:
@@ -150,7 +150,7 @@ class Columns:
 
     def values(self, place: int) -> tuple[pl.Series, LongVector]:
         """Return the distinct values of a column, null included, and the number of rows of each."""
-        codes, values = self._coded(place, self.frame.data.to_series(place))
+        codes, values = self._code_column(place, self.frame.data.to_series(place))
         return values, np.bincount(codes, minlength=len(values)).astype(np.int64)
 
     def codes(self, place: int) -> IntVector:
@@ -159,9 +159,9 @@ class Columns:
             if place in self._codes:
                 self._codes.move_to_end(place)
                 return self._codes[place]
-        return self._coded(place, self.frame.data.to_series(place))[0]
+        return self._code_column(place, self.frame.data.to_series(place))[0]
 
-    def _coded(self, place: int, column: pl.Series) -> tuple[IntVector, pl.Series]:
+    def _code_column(self, place: int, column: pl.Series) -> tuple[IntVector, pl.Series]:
         codes, values = factorize(column)
         with self._lock:
             self._codes[place] = codes
@@ -177,7 +177,7 @@ def columns_of(project: Project) -> Columns:
             raise DataError("no table is open yet")
         kept = project.store.get("columns")
         if not isinstance(kept, Columns):
-            kept = project.store["columns"] = Columns(project.frame, project.changed)
+            kept = project.store["columns"] = Columns(project.frame, project.mark_changed)
         return kept
 
 
@@ -217,7 +217,7 @@ def _unique(columns: Sequence[IntVector]) -> int:
 # --- pictures ---------------------------------------------------------------------------------------------
 
 
-def described(values: pl.Series, rows: Counts) -> Facts:
+def describe_column(values: pl.Series, rows: Counts) -> Facts:
     """Return the facts of a column from its distinct values and the number of rows of each. O(values)."""
     null = values.is_null().to_numpy()
     missing = int(rows[null].sum())

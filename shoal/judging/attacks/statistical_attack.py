@@ -11,7 +11,7 @@ import numpy as np
 from shoal.errors import PolicyError, Problem, did_you_mean
 from shoal.judging.attacks.attack_base import Attack, Exposure, Options, Setting
 from shoal.judging.linking.evidence import Evidence
-from shoal.judging.models.hybrid_k import chi_squared, expected, size_test_levels, untrue_rows
+from shoal.judging.models.hybrid_k import chi_squared, count_expected_rows, size_test_levels, untrue_rows
 from shoal.release.published import Published
 from shoal.support.arrays import FloatVector, LongVector
 from shoal.support.run import Run
@@ -68,7 +68,7 @@ class Statistical(Attack):
             return "it has no rows"
         if setting.rows.in_buckets:
             return "values were shuffled within buckets, so the sizes of classes say nothing about relocated rows"
-        return "" if setting.moved else "neither the method nor the policy relocates rows"
+        return "" if setting.may_move_rows else "neither the method nor the policy relocates rows"
 
     @classmethod
     def reads(cls, setting: Setting) -> Options:
@@ -86,7 +86,7 @@ class Statistical(Attack):
         """Test, rank and accuse. O(rows x quasi-identifiers + relocated rows x classes)."""
         published = evidence.published
         run.progress("test", 0.0)
-        truth = expected(evidence)
+        truth = count_expected_rows(evidence)
         test = chi_squared(evidence)
         believed = truth.classes
         if self.knows == "distribution" and published.rows:

@@ -85,8 +85,8 @@ class _Best(Watch):
         self.trial: Trial | None = None
         self.release: Release | None = None
 
-    def ended(self, place: int, trial: Trial, release: Release | None) -> None:
-        """Keep a trial if it is better than the best so far, or as good and planned before it."""
+    def on_end(self, place: int, trial: Trial, release: Release | None) -> None:
+        """Keep a trial if it is better than the best so far, or equally good and earlier in the plan."""
         held = () if self.trial is None else (self.trial,)
         both = (trial, *held) if place < self._place else (*held, trial)
         pair = Comparison(trials=both, adversaries=(), measure=self._measure, lower_is_better=self._lower)
@@ -103,13 +103,13 @@ def _choice(compared: Comparison, trial: Trial, untried: Sequence[str]) -> dict[
         f"auto chose {trial.label}: {compared.measure} {value:.4g}, the best of {withstand} releases that satisfy the "
         "policy and withstand its adversaries"
         + (f"; {others} other trials gave no such release" if others else "")
-        + "".join(f"; {reason}" for reason in _passed_over(compared, trial, untried))
+        + "".join(f"; {reason}" for reason in _explain_passed_over(compared, trial, untried))
     )
     return {"method": trial.method, "options": dict(trial.options), "choice": words}
 
 
-def _passed_over(compared: Comparison, chosen: Trial, untried: Sequence[str]) -> Iterator[str]:
-    """Say why releases that might be better were not chosen."""
+def _explain_passed_over(compared: Comparison, chosen: Trial, untried: Sequence[str]) -> Iterator[str]:
+    """Explain why releases with less loss were not chosen."""
     least = compared.loss(chosen)
     for trial in compared.trials:
         if trial.holds and not trial.withstands and compared.loss(trial) < least:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from shoal.coding.hierarchy.kinds.kind import Flaw, TableKind
-from shoal.support.wording import shown
+from shoal.support.wording import format_value
 
 DEEPEST = 64
 
@@ -31,7 +31,7 @@ class Tree(TableKind):
     def flaws(self) -> Iterator[Flaw]:
         """Yield the first node that is neither a table of nodes nor a list of values."""
         if not isinstance(self.tree, Mapping) or not self.tree:
-            message = f"must be a table of nodes, not {shown(self.tree)}"
+            message = f"must be a table of nodes, not {format_value(self.tree)}"
             yield Flaw(("tree",), message, 'for example { north = ["a", "b"] }')
             return
         for flaw in _bad_nodes(self.tree, (), 0):
@@ -49,5 +49,5 @@ def _bad_nodes(node: object, path: tuple[str, ...], depth: int) -> Iterator[Flaw
         for item in node:
             yield from _bad_nodes(item, path, depth + 1)
     elif not isinstance(node, str | int | float | dt.date):
-        message = f"holds {shown(node)} below {' > '.join(path)}"
+        message = f"holds {format_value(node)} below {' > '.join(path)}"
         yield Flaw(("tree",), message, "nodes are tables of nodes, or lists of values")

@@ -13,8 +13,8 @@ from shoal.documents.report.analyses import analyses
 from shoal.documents.report.attack_results import TriedAttack, try_all
 from shoal.documents.report.examples import examples
 from shoal.documents.report.headline import face_of
-from shoal.documents.report.page import page
-from shoal.documents.report.population_section import sampled
+from shoal.documents.report.population_section import build_population_section
+from shoal.documents.report.report_page import page
 from shoal.documents.report.report_parts import Face, Section, SignOff
 from shoal.documents.report.risk_section import Risks, risks_of
 from shoal.documents.report.subject import Subject, read_subject
@@ -26,7 +26,7 @@ from shoal.release.record import NOT_FOR_PUBLICATION
 from shoal.release.verdict import all_hold, in_words
 from shoal.support.brief import Brief
 from shoal.support.run import Progress, silent
-from shoal.support.wording import counted, counted_parts
+from shoal.support.wording import format_count, format_parts
 
 if TYPE_CHECKING:
     from shoal.pipeline.comparison import Comparison
@@ -185,7 +185,7 @@ class Study(Brief):
     ) -> Study:
         """Judge and attack a release. Takes as long as the attacks."""
         progress("verify", 0.2)
-        _ = subject.judged
+        _ = subject.verdicts_with_meanings
         attacks = try_all(subject, progress)
         progress("risk", 0.6)
         return cls(subject, attacks, risks_of(subject, attacks), compared, sign_off)
@@ -202,7 +202,7 @@ class Study(Brief):
         return Report(
             html=_page(subject, face, parts, self.sign_off, edition=edition),
             edition=edition,
-            holds=all_hold(verdict for verdict, _ in subject.judged),
+            holds=all_hold(verdict for verdict, _ in subject.verdicts_with_meanings),
             withstands=all(one.exposure is None or one.exposure.holds for one in attacks),
             sections=tuple(parts),
             risk_before=risks.before.prosecutor_max,
@@ -215,7 +215,7 @@ class Study(Brief):
 
 def _public(subject: Subject) -> tuple[Face, list[Section]]:
     open_ = public_edition.Open.of(subject)
-    return public_edition.face_of(open_, seeded=subject.seeded), public_edition.sections_of(open_)
+    return public_edition.face_of(open_, seeded=subject.is_seeded), public_edition.sections_of(open_)
 
 
 def public_page(subject: Subject, sign_off: SignOff) -> str:
@@ -236,14 +236,16 @@ def _private(
     several = subject.table.shared is not None
     parts = [
         threats(subject, attacks, risks),
-        main_sections.asked_for(subject.policy, columns, several=several, followed=subject.persons.followed),
+        main_sections.build_requirements_section(
+            subject.policy, columns, several=several, followed=subject.persons.followed
+        ),
         main_sections.done(subject),
         main_sections.guarantees_of(
-            [(verdict, verdict.reached, meaning) for verdict, meaning in subject.judged]
+            [(verdict, verdict.reached, meaning) for verdict, meaning in subject.verdicts_with_meanings]
         ),
         main_sections.attacks(attacks),
         main_sections.risk(subject, risks),
-        sampled(subject),
+        build_population_section(subject),
         utility_sections.losses(subject),
     ]
     progress("draw", 0.7)
@@ -251,7 +253,7 @@ def _private(
     found = [utility_sections.queries(subject, progress)]
     progress("questions", 0.9)
     found.append(analyses(subject))
-    found.append(None if compared is None else utility_sections.compared(compared))
+    found.append(None if compared is None else utility_sections.build_comparison_section(compared))
     found.append(examples(subject))
     return [*parts, *(one for one in found if one is not None), main_sections.private(subject, attacks)]
 
@@ -274,14 +276,14 @@ def _page(subject: Subject, face: Face, parts: list[Section], sign_off: SignOff,
     known, published = subject.people, subject.published
     whose = ""
     if "people" in known and edition == "private":
-        whose = f" of {counted(known['people'] - known['people_suppressed'], 'person', 'people')}"
-    parts_said = counted_parts(published.classes, published.buckets, explained=True)
+        whose = f" of {format_count(known['people'] - known['people_suppressed'], 'person', 'people')}"
+    parts_said = format_parts(published.classes, published.buckets, explained=True)
     return page(
         face,
         parts,
         name=subject.name,
-        lead=f"{counted(published.rows, 'row')}{whose} in {parts_said}.",
+        lead=f"{format_count(published.rows, 'row')}{whose} in {parts_said}.",
         public=edition == "public",
         sign_off=sign_off,
-        warning=NOT_FOR_PUBLICATION if subject.seeded else "",
+        warning=NOT_FOR_PUBLICATION if subject.is_seeded else "",
     )

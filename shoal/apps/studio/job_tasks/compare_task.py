@@ -73,7 +73,7 @@ class _Telling(Watch):
         self._names: tuple[str, ...] = ()
         line.listen(self.stop)
 
-    def planned(self, table: CodedTable, trials: Sequence[Trial], waiting: Collection[int]) -> None:
+    def on_plan(self, table: CodedTable, trials: Sequence[Trial], waiting: Collection[int]) -> None:
         self._table = table
         self._rows = np.unique(np.linspace(0, table.rows - 1, min(EXAMPLES, table.rows)).astype(np.int64))
         quasi = {attribute.name: attribute for attribute in table.attributes}
@@ -90,13 +90,13 @@ class _Telling(Watch):
     def began(self, place: int) -> None:
         self._line.note(Began(place))
 
-    def ended(self, place: int, trial: Trial, release: Release | None) -> None:
+    def on_end(self, place: int, trial: Trial, release: Release | None) -> None:
         if release is None:
             self._line.note(Ended(place, trial))
             return
-        self._line.note(Ended(place, trial, self._shown(release), release.layout.in_buckets))
+        self._line.note(Ended(place, trial, self._render_examples(release), release.layout.in_buckets))
 
-    def _shown(self, release: Release) -> tuple[Row | None, ...]:
+    def _render_examples(self, release: Release) -> tuple[Row | None, ...]:
         assert self._table is not None
         rendered = render(self._table, release)
         found = np.searchsorted(rendered.owner, self._rows)
