@@ -14,7 +14,7 @@ import numpy as np
 
 from shoal.coding import CodedTable
 from shoal.judging.linking.consistency import People
-from shoal.judging.linking.truth import EXACT, LINKS
+from shoal.judging.linking.row_search import EXACT, LINKS
 from shoal.network.graph import Network
 from shoal.network.masked import MaskedNetwork
 from shoal.release.published import Published

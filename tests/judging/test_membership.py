@@ -15,7 +15,7 @@ from shoal.errors import DataError
 from shoal.judging.membership import exact_counts as membership_count
 from shoal.judging.membership.bucket import Bucket, propagate_counts
 from shoal.judging.membership.chances import membership
-from shoal.judging.membership.exact_counts import _next_prime, _together
+from shoal.judging.membership.remainders import combine_remainders, find_primes
 from tests import oracles
 
 
@@ -212,12 +212,8 @@ def test_counting_sees_what_no_count_sees():
 
 @given(st.lists(st.integers(0, 10**30), min_size=1, max_size=4))
 def test_residues_are_put_together(numbers):
-    primes, product = [], 1
-    while product <= 10**30:
-        primes.append(_next_prime(primes[-1] if primes else 1 << 31))
-        product *= primes[-1]
-    for number in numbers:
-        assert _together([number % p for p in primes], primes, product) == number
+    primes = find_primes(10**30)
+    assert combine_remainders([[number % p for number in numbers] for p in primes], primes) == numbers
 
 
 # --- kernels --------------------------------------------------------------------------------------------------

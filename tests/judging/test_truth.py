@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.judging import read_case
-from shoal.judging.linking import truth
+from shoal.judging.linking import row_search, truth
 from shoal.kernels import grouping, matching
 from shoal.methods import METHODS
 from shoal.policy.method_options import option_types
@@ -107,8 +107,8 @@ def test_too_many_pairs_are_searched_by_kept_values_or_give_bounds(both, links):
     original, rows = both
     expected = untrue(rows, original)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(truth, "LINKS", links)
-        patch.setattr(truth, "AT_ONCE", 1)
+        patch.setattr(row_search, "LINKS", links)
+        patch.setattr(row_search, "AT_ONCE", 1)
         found = shoal.audit(rows, **POLICY, original=original)
     judged = [one for one in found.verdicts if one.model == "truthful"]
     said = [note for note in found.notes if note.startswith("not judged: whether the release is truthful")]
@@ -160,7 +160,7 @@ def test_a_large_original_is_looked_at_ahead(both):
     with pytest.MonkeyPatch.context() as patch:
         for module in (read_case, truth):
             patch.setattr(module, "PIECE", 0)
-        patch.setattr(truth, "AT_ONCE", 1)
+        patch.setattr(row_search, "AT_ONCE", 1)
         found = shoal.audit(rows, **POLICY, original=original)
     judged = [one for one in found.verdicts if one.model == "truthful"]
     assert [one.reached for one in judged] == [untrue(rows, original)]
@@ -419,9 +419,9 @@ def test_no_shuffle_within_buckets_is_false(data):
         places = sorted(range(len(original)), key=lambda i: part[i])
         columns[name] = [value for _, value in sorted(zip(places, (values[i] for i in dealt), strict=True))]
     rows = pl.DataFrame(columns).with_columns(bucket=pl.Series(part))
-    for links in (0, 4, truth.LINKS):
+    for links in (0, 4, row_search.LINKS):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(truth, "LINKS", links)
+            patch.setattr(row_search, "LINKS", links)
             found = verdict(rows, original, SLICED)
             assert found is None or found.holds
 

@@ -23,24 +23,18 @@ from shoal.io import factorize
 from shoal.io.coded import Codes
 from shoal.io.sheet import Sheet
 from shoal.io.text_columns import is_set, sets_as_text
-from shoal.judging.linking.consistency import People, within_sets
-from shoal.judging.linking.pinned import count_missing_values
+from shoal.judging.linking.consistency import People
+from shoal.judging.linking.row_search import Boxes, Search, join_rows
+from shoal.judging.linking.shuffled_truth import count_false_shuffled
 from shoal.release.published import Published
 from shoal.release.published_types import find_texts
-from shoal.support.arrays import BoolVector, IntMatrix, IntVector, LongVector
+from shoal.support.arrays import IntVector
 from shoal.support.brief import Brief
-from shoal.support.machine.threads import PIECE, in_threads, one_after_another, processors
+from shoal.support.machine.threads import PIECE, in_threads, processors
 from shoal.support.wording import format_count
 
-LINKS = 1 << 25
-"""How many pairs of distinct rows that match are held at most, and two more per row of a large table; beyond it there
-are bounds instead of a count."""
-AT_ONCE = 1 << 14
-"""How many classes look for their matching rows at a time."""
 NO_ELEMENTS = "{}"
 """An empty list in formats without lists."""
-EXACT = 1e6
-"""The weight of kept values in the tree over original rows: they must be equal, so it splits by them first."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,7 +138,9 @@ def truth_of(
         return replace(facts, least=published.rows, most=published.rows, unread=published.rows)
     unread = int(published.sizes[boxes.unread].sum())
     if published.in_buckets:
-        least = most = max(_count_false_shuffled(published, original, kept, beside), unread)
+        columns = [(column.before, column.after) for column in kept]
+        columns.append(_combine_columns(beside, original.rows, published.rows))
+        least = most = max(count_false_shuffled(published, original, columns), unread)
     elif owner is not None and published.readable and _own(published, original, owner, before, after):
         return facts
     else:
@@ -244,9 +240,9 @@ def _by_classes(
     low, high = boxes.low.copy(), boxes.high.copy()
     # A class that cannot be read covers nobody.
     low[boxes.unread], high[boxes.unread] = 1, 0
-    found = _Search(people, low, high, published, None)
+    found = Search(people, (low, high), published)
     if not found.complete:
-        return _by_search(published, original, before, after, low, high)
+        return _by_search(published, original, before, after, (low, high))
     values = int(max(before.max(initial=0), after.max(initial=0))) + 1
     untrue = _count_unmatched(
         (published.class_of, after), (people.row_of, before), found, len(people.weight), values
@@ -257,7 +253,7 @@ def _by_classes(
 def _count_unmatched(
     own: tuple[IntVector, IntVector],
     their: tuple[IntVector, IntVector],
-    found: _Search,
+    found: Search,
     people: int,
     values: int,
 ) -> int:
@@ -286,8 +282,7 @@ def _by_search(
     original: CodedTable,
     before: IntVector,
     after: IntVector,
-    low: IntMatrix,
-    high: IntMatrix,
+    boxes: Boxes,
 ) -> tuple[int, int]:
     """Match pairs of class and kept values with distinct original rows, looked up in a tree that has kept values too.
 
@@ -295,154 +290,11 @@ def _by_search(
     """
     from shoal.kernels.grouping import distinct
 
-    people = _joint(original, [before])
+    people = join_rows(original, [before])
     source_of, first = distinct(np.asfortranarray(np.stack([published.class_of, after], axis=1)))
     class_of, value = published.class_of[first], after[first][:, None]
     size = np.bincount(source_of, minlength=len(first)).astype(np.int64)
-    found = _Search(
-        people, np.hstack([low[class_of], value]), np.hstack([high[class_of], value]), published, class_of
-    )
+    low, high = (np.hstack([end[class_of], value]) for end in boxes)
+    found = Search(people, (low, high), published, class_of)
     untrue = published.rows - found.count_matched(size)
     return untrue if found.complete else _surplus(before, after), untrue
-
-
-def _joint(original: CodedTable, more: Sequence[IntVector]) -> People:
-    """Return the distinct original rows, further columns included; the tree splits by these first."""
-    codes = np.column_stack([original.quasi.wide, *more]).astype(np.int32, copy=False)
-    scale = [*People.scales(original.attributes), *(EXACT for _ in more)]
-    cuts = [
-        *People.cuts(original.attributes),
-        *(np.zeros(int(one.max(initial=0)) + 2, np.int32) for one in more),
-    ]
-    return People.over(np.asfortranarray(codes), np.array(scale), cuts)
-
-
-class _Search:
-    """The distinct original rows inside each box, as long as there are not too many."""
-
-    def __init__(
-        self,
-        people: People,
-        low: IntMatrix,
-        high: IntMatrix,
-        published: Published | None,
-        class_of: IntVector | None,
-    ) -> None:
-        sets = None if published is None or published.cells is None else published.cells.sets
-        quasi = 0 if published is None else len(published.attributes)
-        self.people = people
-        starts, links = [np.zeros(1, np.int64)], []
-        total = 0
-        most = LINKS if len(people.row_of) <= PIECE else LINKS + 2 * len(people.row_of)
-
-        def inside(begin: int) -> tuple[LongVector, IntVector]:
-            part = slice(begin, begin + AT_ONCE)
-            start, found = people.inside(low[part], high[part])
-            if sets is None:
-                return start, found
-            places = np.arange(len(low)) if class_of is None else class_of
-            return within_sets(people, sets, start, found, quasi, places[part])
-
-        begins = range(0, len(low), AT_ONCE)
-        for start, found in one_after_another(inside, begins) if len(begins) > 1 else map(inside, begins):
-            starts.append(start[1:] + total)
-            links.append(found)
-            total += len(found)
-            if total > most:
-                break
-        self.start = np.concatenate(starts)
-        self.links = np.concatenate([np.zeros(0, np.int32), *links])
-        self.complete = len(self.start) == len(low) + 1
-
-    def count_matched(self, size: LongVector) -> int:
-        """Return how many of the rows that each box stands for can be given an original row, among the boxes that were
-        searched.
-        """
-        from shoal.kernels.consistency import assign_units
-
-        order = np.argsort(np.diff(self.start), kind="stable")
-        sizes, weights = size[: len(self.start) - 1].astype(np.int64), self.people.weight.astype(np.int64)
-        return int(assign_units(self.start, self.links, sizes, weights, order).sum())
-
-
-# --- columns that were shuffled within buckets ------------------------------------------------------------------
-
-
-def _count_false_shuffled(
-    published: Published, original: CodedTable, kept: Sequence[_Kept], beside: Sequence[_Kept]
-) -> int:
-    """Return how many rows cannot be true: the most over groups of columns that were shuffled as a unit."""
-    from shoal.kernels.closures import bounds
-    from shoal.kernels.grouping import distinct
-
-    boxes = published.cells
-    assert boxes is not None
-    own, theirs = _combine_columns(beside, original.rows, published.rows)
-    people = _joint(original, [*(column.before for column in kept), own])
-    exact = [*(column.after for column in kept), theirs]
-    low = np.column_stack([boxes.low[published.class_of], *exact])
-    high = np.column_stack([boxes.high[published.class_of], *exact])
-    bucket, first = distinct(np.asfortranarray(published.part_of[:, None]))
-    hull_low, hull_high = (
-        np.column_stack([bounds(np.ascontiguousarray(column), bucket, len(first))[end] for column in ends.T])
-        for end, ends in enumerate((low, high))
-    )
-    unread = boxes.unread[published.class_of]
-    units = _units(published, len(kept))
-    return max(
-        count_missing_values(units, people.codes, people.weight, bucket, low, high),
-        *(
-            _untrue_units(columns, people, bucket, low, high, hull_low, hull_high, unread)
-            for columns in units
-        ),
-    )
-
-
-def _units(published: Published, sensitive: int) -> list[list[int]]:
-    """Return the columns that were shuffled as a unit: quasi-identifiers, sensitive columns, all plain ones as one."""
-    quasi = len(published.attributes)
-    together = [list(columns) for columns in published.layout.shuffling.groups(quasi)]
-    alone = []
-    for j in range(sensitive):
-        place = published.layout.shuffling.place(j)
-        if place >= 0:
-            together[place].append(quasi + j)
-        else:
-            alone.append([quasi + j])
-    return [*together, *alone, [quasi + sensitive]]
-
-
-def _untrue_units(
-    columns: list[int],
-    people: People,
-    bucket: IntVector,
-    low: IntMatrix,
-    high: IntMatrix,
-    hull_low: IntMatrix,
-    hull_high: IntMatrix,
-    unread: BoolVector,
-) -> int:
-    """Match what a group of columns shows with original rows that fit the bucket, or any if too many do."""
-    from shoal.kernels.grouping import distinct
-
-    shown = np.column_stack([low[:, columns], high[:, columns], unread])
-    for places in (bucket, np.zeros_like(bucket)):
-        source_of, first = distinct(np.asfortranarray(np.column_stack([places, shown]).astype(np.int32)))
-        size = np.bincount(source_of, minlength=len(first)).astype(np.int64)
-        begin, end = hull_low[bucket[first]], hull_high[bucket[first]]
-        if places is bucket:
-            own = people
-            begin[:, columns], end[:, columns] = low[first][:, columns], high[first][:, columns]
-        else:
-            number, some = distinct(np.asfortranarray(people.codes[:, columns]))
-            weight = np.bincount(number, people.weight, len(some)).astype(np.int64)
-            flat = [np.zeros(int(people.codes[:, j].max(initial=0)) + 2, np.int32) for j in columns]
-            own = People.over(
-                np.asfortranarray(people.codes[some][:, columns]), np.ones(len(columns)), flat, weight
-            )
-            begin, end = low[first][:, columns], high[first][:, columns]
-        begin[unread[first], 0], end[unread[first], 0] = 1, 0
-        found = _Search(own, begin, end, None, None)
-        if found.complete:
-            return len(bucket) - found.count_matched(size)
-    return 0

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.judging.membership.bucket import Bucket, Component, binomials, bits_for, component_of, no_fit
+from shoal.judging.membership.remainders import combine_remainders, find_primes
 from shoal.support.arrays import BoolVector, FloatVector, IntVector, LongVector
 from shoal.support.brief import Brief
 
@@ -296,15 +297,8 @@ def _count_paths(problem: _Problem, order: IntVector, found: tuple[_Side, _Side,
         if total == 0:
             raise no_fit()
         return Counted(None, None, (people / total)[back], (people == 0)[back], (lacking == 0)[back], states)
-    primes: list[int] = []
-    product = 1
-    while product <= most:
-        primes.append(_next_prime(primes[-1] if primes else 1 << 31))
-        product *= primes[-1]
-    residues = [_modulo(problem, order, found, prime) for prime in primes]
-    ways, *numbers = (
-        _together([line[i] for line in residues], primes, product) for i in range(len(order) + 1)
-    )
+    primes = find_primes(most)
+    ways, *numbers = combine_remainders([_modulo(problem, order, found, prime) for prime in primes], primes)
     if ways == 0:
         raise no_fit()
     used = [numbers[place] for place in back.tolist()]
@@ -385,36 +379,3 @@ def _modulo(
     )
     total = sum(int(v) for v in left * right % p) % prime
     return [total, *(int(people) for (people,) in sums)]
-
-
-def _together(residues: list[int], primes: list[int], product: int) -> int:
-    """Return the number below `product` with these residues (Chinese remainders)."""
-    total = 0
-    for residue, prime in zip(residues, primes, strict=True):
-        other = product // prime
-        total += residue * other * pow(other, -1, prime)
-    return total % product
-
-
-def _next_prime(below: int) -> int:
-    """Return the largest prime below a number under 2**31, by the Miller-Rabin test, exact with these bases."""
-    candidate = below - 1
-    while not _is_prime(candidate):
-        candidate -= 1
-    return candidate
-
-
-def _is_prime(n: int) -> bool:
-    bases = (2, 3, 5, 7)
-    if n < 2 or any(n % b == 0 for b in bases):
-        return n in bases
-    d, s = n - 1, 0
-    while d % 2 == 0:
-        d, s = d // 2, s + 1
-    for base in bases:
-        x = pow(base, d, n)
-        if x in (1, n - 1):
-            continue
-        if not any((x := x * x % n) == n - 1 for _ in range(s - 1)):
-            return False
-    return True
