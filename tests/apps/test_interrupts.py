@@ -225,7 +225,7 @@ try:
             there.unlink()
             journal.settle(str(there))
 except KeyboardInterrupt:
-    report_error(journal.interrupted(), "Interrupted", 130)
+    report_error(journal.describe_interrupt(), "Interrupted", 130)
     sys.exit(130)
 """
 """Work that has made something where nobody else can remove it."""

@@ -141,8 +141,8 @@ def test_the_report_says_what_the_kind_does(name):
 
 def test_checking_a_hierarchy_imports_nothing_heavy():
     script = (
-        "import sys; from shoal.coding.hierarchy.kinds import KINDS, parsed\n"
-        "for kind in KINDS.values(): parsed(kind.example)\n"
+        "import sys; from shoal.coding.hierarchy.kinds import KINDS, parse_hierarchy\n"
+        "for kind in KINDS.values(): parse_hierarchy(kind.example)\n"
         "assert not {'polars', 'numpy', 'pydantic'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", script], check=True)

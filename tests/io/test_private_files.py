@@ -236,7 +236,8 @@ duckdb.connect(sys.argv[1]).execute("CREATE TABLE people AS SELECT 1 AS a")
 os.umask(0)
 stored = DatabaseTable(f"duckdb:///{sys.argv[1]}", "people")
 for writing in (False, True):
-    with stored.database.opened(stored, writing=writing) as one, stored.database.opened(stored, writing=writing) as two:
+    first, second = (stored.database.open_session(stored, writing=writing) for _ in range(2))
+    with first as one, second as two:
         for opened in (one, two):
             ((folder,),) = opened.rows("SELECT current_setting('temp_directory')")
             print(os.path.dirname(folder), oct(os.stat(folder).st_mode & 0o777))

@@ -189,7 +189,7 @@ def test_what_the_policy_does_not_say_cannot_be_known():
         class Shown:
             published = type("P", (), {"suppressed": 0})
 
-            def shown(self, column, cell=cell):
+            def count_texts(self, column, cell=cell):
                 return pl.Series([cell]), [3]
 
         verdict = model.verify(Shown())
