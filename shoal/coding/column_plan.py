@@ -21,7 +21,7 @@ class ColumnPlan:
     name: str
     role: Role
     hierarchy: Spec = None
-    """How a column may be generalized, as a policy spells it; files with their folder."""
+    """How a column may be generalized: a kind of hierarchy, or what a policy spells; files with their folder."""
     weight: float = 1.0
     limit: int | tuple[str, ...] | None = None
     """How far values may be generalized: a level, or the names of the highest allowed nodes."""

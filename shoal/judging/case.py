@@ -214,7 +214,7 @@ class Case(Evidence):
         """Notes about rows that can be followed by pseudonyms, for the public documents."""
         return describe_following(self)
 
-    @property
+    @cached_property
     def classes_tell(self) -> bool:
         """Whether the size of an equivalence class says who can be found; not if rows are generalized separately, nor
         if columns were shuffled.

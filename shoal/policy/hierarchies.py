@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from pydantic import ValidationError
 from pydantic_core import CoreSchema, InitErrorDetails, core_schema
@@ -14,9 +14,6 @@ from shoal.coding.hierarchy.kinds.file import File
 from shoal.coding.hierarchy.kinds.kind import WordKind
 from shoal.errors import did_you_mean
 from shoal.policy.section import wrong
-
-if TYPE_CHECKING:
-    from shoal.coding.hierarchy.kinds import Spec
 
 
 class _Spelling:
@@ -63,26 +60,21 @@ def _describe_kind(kind: type[Kind]) -> dict[str, Any]:
     return schema
 
 
-def plan_hierarchy(spec: str | TableKind | None, base: Path) -> Spec:
-    """Return the hierarchy for the column's plan: tables as written, files with their paths."""
-    if isinstance(spec, TableKind):
-        return spec.settings()
-    return _file(spec, base) or spec
+def plan_hierarchy(spec: str | TableKind | None, base: Path) -> Kind:
+    """Return the hierarchy for the column's plan; the path of a file begins with the folder of the policy."""
+    kind = parse_hierarchy(spec)
+    return File(base / kind.path) if isinstance(kind, File) else kind
 
 
 def file_problem(spec: str | TableKind | None, base: Path) -> tuple[str, str] | None:
     """Return what is wrong with a hierarchy file, and what to do; None if it is there."""
-    path = _file(spec, base)
-    if path is None or path.is_file():
+    kind = plan_hierarchy(spec, base)
+    if not isinstance(kind, File) or kind.path.is_file():
         return None
+    path = kind.path
     if path.is_dir():
         return f"{path} is a folder", "name a CSV file in it"
     nearby = sorted(file.name for file in path.parent.glob("*.csv")) if path.parent.is_dir() else []
     words = [name for name, kind in KINDS.items() if issubclass(kind, WordKind)]
     hint = did_you_mean(path.name, [*nearby, *words]) if "." not in path.name or nearby else ""
     return f"there is no file {path}", hint or "paths are relative to the policy file"
-
-
-def _file(spec: str | TableKind | None, base: Path) -> Path | None:
-    kind = parse_hierarchy(spec)
-    return base / kind.path if isinstance(kind, File) else None

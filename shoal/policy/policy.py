@@ -34,7 +34,7 @@ from shoal.policy.keywords import tables_of
 from shoal.policy.method_options import NamedMethod
 from shoal.policy.overrides import SETTINGS, apply_settings, long_form
 from shoal.policy.perturb import perturbation
-from shoal.policy.privacy import Privacy
+from shoal.policy.privacy import OF_COLUMNS, Privacy
 from shoal.policy.privacy_checks import without_order
 from shoal.policy.python_values import python_values
 from shoal.policy.sections import (
@@ -374,10 +374,7 @@ class Policy(BaseModel):
 
     def column_models(self) -> tuple[Model, ...]:
         """Return the models that columns ask for, such as those of generalization limits."""
-        from shoal.judging.models import MODELS
-
-        kinds = [kind for kind in MODELS.values() if kind.asked_in == "columns"]
-        asked = (kind.of_column(name, column) for name, column in self.columns.items() for kind in kinds)
+        asked = (kind.of_column(name, column) for name, column in self.columns.items() for kind in OF_COLUMNS)
         return tuple(model for model in asked if model is not None)
 
     def requirements(self, sensitive: Sequence[Attribute] | None = None) -> Requirements:

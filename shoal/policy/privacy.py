@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Union, get_type_hints
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, create_model, model_validator
@@ -19,18 +19,15 @@ from shoal.policy.section import Number, Part, Text, Whole, ratio, wrong
 from shoal.policy.toml import value as as_toml
 from shoal.support.wording import format_value
 
-
-def _kinds() -> dict[str, tuple[type[Model], ...]]:
-    """Return the models that each key can ask for directly, in the order of the registry."""
-    found: dict[str, tuple[type[Model], ...]] = {}
-    for kind in MODELS.values():
-        if kind.asked_in == "privacy":
-            found[kind.key.name] = (*found.get(kind.key.name, ()), kind)
-    return found
-
-
-KINDS = _kinds()
-"""Key of `[privacy]` -> the models that it can ask for."""
+KINDS: dict[str, tuple[type[Model], ...]] = {}
+"""Key of `[privacy]` -> the models that it can ask for directly, in the order of the registry."""
+for _kind in MODELS.values():
+    if _kind.asked_in == "privacy":
+        KINDS[_kind.key.name] = (*KINDS.get(_kind.key.name, ()), _kind)
+OF_COLUMNS = tuple(kind for kind in MODELS.values() if kind.asked_in == "columns")
+"""The models that columns ask for."""
+STAND_INS = tuple(kind for kind in MODELS.values() if not kind.asked_in)
+"""The models that take the place of others."""
 NOTION_KEY = next(iter(KINDS))
 """The key whose models have no words of their own: `notion` chooses among them."""
 NOTIONS = tuple(kind.name for kind in KINDS[NOTION_KEY])
@@ -286,7 +283,7 @@ class _Privacy(Part):
         """The requirements that are given, by key."""
         return {key: value for key, value in self if value is not None and key in KINDS}
 
-    @property
+    @cached_property
     def requirements(self) -> list[Asked]:
         """Every requirement that is given, one by one."""
         found: list[Asked] = []
@@ -325,7 +322,7 @@ class _Privacy(Part):
 
 def _stand_in(model: Model, notions: tuple[Model, ...], protected: Mapping[str, tuple[str, ...]]) -> Model:
     """Return the model that replaces another one, or the model itself."""
-    others = (kind.instead_of(model, notions, protected) for kind in MODELS.values())
+    others = (kind.instead_of(model, notions, protected) for kind in STAND_INS)
     return next((other for other in others if other is not None), model)
 
 

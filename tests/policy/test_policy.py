@@ -10,6 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shoal.coding.hierarchy.kinds.file import File
+from shoal.coding.hierarchy.kinds.none import NoHierarchy
 from shoal.errors import PolicyError
 from shoal.methods import METHODS
 from shoal.policy import Column, Data, MethodChoice, Policy, Privacy, Widths, json_schema
@@ -130,10 +132,10 @@ def test_plans_follow_the_table(tmp_path):
         ("disease", "sensitive"),
         ("age", "quasi"),
     ]
-    assert plans[0].hierarchy == tmp_path / "age.csv"
-    assert plans[2].hierarchy is None
+    assert plans[0].hierarchy == File(tmp_path / "age.csv")
+    assert plans[2].hierarchy == NoHierarchy()
     whole = Policy.from_toml(WHOLE).plans(["name", "age", "town", "disease", "salary", "note"])
-    assert whole[1].hierarchy == {"widths": (5, 10, 20)}
+    assert whole[1].hierarchy == Widths((5, 10, 20))
     assert (whole[1].weight, whole[1].limit, whole[2].limit) == (2.0, 2, ("north",))
 
 

@@ -49,7 +49,7 @@ def losses_shown(shown: Callable[[str], Shown | None], policy: Policy) -> dict[s
 
 def mean_loss(losses: Mapping[str, float], policy: Policy) -> float | None:
     """Return the mean over all quasi-identifiers, by their weights; None if that of one is not known."""
-    weights = {plan.name: plan.weight for plan in policy.plans(list(policy.columns)) if plan.role.generalized}
+    weights = {name: own.weight for name, own in policy.columns.items() if own.role.generalized}
     if not weights or not weights.keys() <= losses.keys() or not sum(weights.values()):
         return None
     whole = math.fsum(losses[name] * weight for name, weight in weights.items())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -43,7 +44,7 @@ class Requirements:
         """All models that a release is checked against."""
         return (*self.models, *self.of_columns, *(() if self.with_earlier is None else (self.with_earlier,)))
 
-    @property
+    @cached_property
     def group_models(self) -> tuple[GroupModel, ...]:
         """The models as rules over single classes, without those that have no such rule."""
         rules = (model.by_classes for model in self.models)

@@ -46,8 +46,8 @@ def parse_hierarchy(spec: Spec) -> Kind:
     """Parse a hierarchy as written in a policy; raise `Misspelled` with everything that is wrong."""
     if isinstance(spec, Kind):
         return spec
-    tables = [name for name, kind in KINDS.items() if issubclass(kind, TableKind)]
     if isinstance(spec, Mapping):
+        tables = [name for name, kind in KINDS.items() if issubclass(kind, TableKind)]
         named = [key for key in spec if key in tables and spec[key] is not None]
         settings = {entry.name for name in named for entry in fields(KINDS[name]) if entry.name != name}
         named = [name for name in named if name not in settings]
