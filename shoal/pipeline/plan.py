@@ -44,8 +44,8 @@ class Plan(Brief):
             from shoal.methods.cell_suppression import cells_problems
 
             problems += cells_problems(method, requirements)
-        if policy.engine.name == "local":
-            problems += division_problems(method, policy.engine.division)
+        if policy.engine.name == "local" and policy.engine.part_rows:
+            problems += division_problems(method)
         if problems:
             raise PolicyError(problems)
         return plan

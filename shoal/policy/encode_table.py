@@ -33,11 +33,9 @@ def _encode(frame: Frame, policy: Policy, given: Any) -> CodedTable:
     wanted = policy.population
     if given is None and wanted is None:
         needing = dict.fromkeys(model.key.name for model in policy.models() if model.needs_population())
-        told = how_to_count()
         if needing:
-            raise PolicyError(
-                [Problem(f"privacy.{key}", "needs to know the population", told) for key in needing]
-            )
+            problem, hint = "needs to know the population", how_to_count()
+            raise PolicyError([Problem(f"privacy.{key}", problem, hint) for key in needing])
     if given is None and (wanted is None or not wanted.has_table):
         if policy.privacy.presence is not None:
             problem = "needs to know the population" if wanted is None else "needs a table of the population"

@@ -91,8 +91,9 @@ def describe_left_out(table: CodedTable, requirements: Requirements) -> str:
 
     Their names are values of suppressed rows, which nobody may learn from a release.
     """
-    _, names, dropped = find_unserved_blocks(table, requirements)
-    if not names or not any(_parts(attribute) for attribute in table.attributes):
+    limited = any(_parts(attribute) for attribute in table.attributes)
+    names, dropped = find_unserved_blocks(table, requirements)[1:] if limited else ([], 0)
+    if not names:
         return ""
     blocks = "1 block" if len(names) == 1 else f"{len(names):,} blocks"
     return f"under the generalization limits {blocks} cannot be published, {_rows(dropped)} in all"

@@ -17,16 +17,16 @@ from shoal.methods.parts.join_parts import join_releases
 from shoal.methods.parts.part_work import Task, release_tasks
 from shoal.release import Release
 from shoal.support.arrays import LongVector
-from shoal.support.run import Division, Run
+from shoal.support.run import Run
 
 WORDS = 4
 """Words of 64 bits from which the randomness of a part is made."""
 
 
-def division_problems(method: Method, division: Division) -> list[Problem]:
-    """Return why a method cannot work on parts, if the policy asks for them."""
+def division_problems(method: Method) -> list[Problem]:
+    """Return why a method cannot work on parts, for a policy that asks for them."""
     method = method.builds_on or method
-    if not division.part_rows or not isinstance(method.divides, str) or method.can.delegate:
+    if not isinstance(method.divides, str) or method.can.delegate:
         return []
     message = f"{method.name} cannot work on parts: {method.divides}"
     return [Problem("engine.part_rows", message, "leave it out, or take another method")]
