@@ -56,8 +56,8 @@ class Problem:
     hint: str = ""
 
     def __str__(self) -> str:
-        hint = f" ({self.hint})" if self.hint else ""
-        return f"{self.path}: {self.message}{hint}"
+        # An f-string would lose the settings that the message and the hint propose.
+        return self.path + ": " + self.message + (" (" + self.hint + ")" if self.hint else "")
 
 
 class PolicyError(ShoalError):
@@ -69,8 +69,10 @@ class PolicyError(ShoalError):
         self.problems = tuple(problems)
         self.where = where
         count = len(self.problems)
-        head = f"1 problem in {where}" if count == 1 else f"{count} problems in {where}"
-        super().__init__("\n".join([head, *(f"  {problem}" for problem in self.problems)]))
+        text = f"1 problem in {where}" if count == 1 else f"{count} problems in {where}"
+        for problem in self.problems:
+            text += "\n  " + str(problem)
+        super().__init__(text)
 
 
 class InfeasibleError(ShoalError):
@@ -87,7 +89,7 @@ class LimitError(ShoalError):
 
     def __init__(self, message: str, instead: str = "") -> None:
         self.message, self.instead = message, instead
-        super().__init__(f"{message}. {instead}" if instead else message)
+        super().__init__(message + ". " + instead if instead else message)
 
 
 class ViolationError(ShoalError):

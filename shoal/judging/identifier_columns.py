@@ -34,7 +34,7 @@ def check_identifiers(case: Case) -> tuple[Verdict, ...]:
     unnamed = columns_without_role(case) if policy.data.other_columns != "plain" else []
     if unnamed and holds is not False:
         reached, holds = None, None
-        hint = f"give each a role, or decide for all: {format_setting('data.other_columns', 'plain')}"
+        hint = "give each a role, or decide for all: " + format_setting("data.other_columns", "plain")
         words.append(f"could not be checked: the policy gives no role to {', '.join(unnamed)}; {hint}")
     return (Verdict("identifiers removed", 0, reached, holds, "; ".join(words), public=True),)
 

@@ -278,7 +278,7 @@ class _People:
                     f"{format_count(wide.table.rows, 'person', 'people')} with "
                     f"{format_count(wide.members.shape[1], 'row')}"
                 )
-                raise LimitError(f"{who}: {error}", self._advice) from None
+                raise LimitError(who + ": " + str(error), self._advice) from None
             self.kept[key] = found
         return self.kept[key]
 

@@ -37,9 +37,8 @@ def plan_columns(policy: Policy, names: Sequence[str]) -> tuple[ColumnPlan, ...]
     if other and policy.data.other_columns == "refuse":
         more = f" and {len(other) - LISTED} more" if len(other) > LISTED else ""
         listed = ", ".join(other[:LISTED]) + more
-        hint = (
-            f'give each a role, or decide for all: {format_setting("data.other_columns", "drop")}, or "plain"'
-        )
+        drop = format_setting("data.other_columns", "drop")
+        hint = "give each a role, or decide for all: " + drop + ', or "plain"'
         problems.append(Problem("columns", f"the table has columns without a role: {listed}", hint))
     if problems:
         raise PolicyError(problems)
@@ -61,7 +60,7 @@ def _check_missing(policy: Policy, names: Sequence[str], lacking: Sequence[str],
     missing = f"the {what} has no such column"
     if len(lacking) > 1 and not set(policy.columns) & set(names):
         # Without a header line, the names would be the first row: somebody's.
-        hint = f"if the file has no header line, {format_setting('data.header', False)}"
+        hint = "if the file has no header line, " + format_setting("data.header", False)
         message = f"{missing}s: {', '.join(lacking[:LISTED])}; it has none of the policy's columns"
         raise PolicyError([Problem("columns", message, hint)])
     return [Problem(format_path("columns", name), missing, did_you_mean(name, names)) for name in lacking]

@@ -29,7 +29,7 @@ def _of_earlier(privacy: Privacy, draft: Draft) -> Iterator[Problem]:
     """Yield what has no meaning together with earlier releases, and files that do not exist."""
     if privacy.earlier is None:
         if privacy.earlier_adversary is not None:
-            hint = f"name them: {format_setting('privacy.earlier', ['january.csv'])}"
+            hint = "name them: " + format_setting("privacy.earlier", ["january.csv"])
             yield Problem("privacy.earlier_adversary", "there are no earlier releases", hint)
         return
     for model in privacy.models(draft.names(SENSITIVE)):
@@ -67,7 +67,7 @@ def _of_protected(privacy: Privacy, draft: Draft) -> Iterator[Problem]:
             continue
         if privacy.models(sensitive, {name: ("*",)}) == privacy.models(sensitive):
             message = "has no effect: no requirement is about protected nodes of this column"
-            hint = f"add for example {format_setting('privacy.p', 2)}"
+            hint = "add for example " + format_setting("privacy.p", 2)
             yield Problem(format_path("columns", name, "protected"), message, hint)
 
 

@@ -9,13 +9,10 @@ import re
 import shlex
 import unicodedata
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 Voice = Literal["python", "command", "studio"]
 """Whose words hints are in: those of a program, of the command line, or of Studio."""
-
-MARK = "\N{INVISIBLE SEPARATOR}"
-"""Stands around a setting in the words of Studio, so that no name of a column or file is taken for one."""
 
 _voice: Voice = "python"
 
@@ -41,11 +38,46 @@ def either(*, command: str, python: str, studio: str | None = None) -> str:
     return python if _voice == "python" else command
 
 
+class Fix(NamedTuple):
+    """A setting of the policy that would help, as ``--set`` takes it."""
+
+    path: str
+    value: str
+
+
+class Advice(str):
+    """A text that proposes settings, for which Studio shows buttons. Text added with ``+`` keeps them; f-strings and
+    methods of `str` return plain text.
+    """
+
+    fixes: tuple[Fix, ...]
+
+    def __new__(cls, text: str, *of: str | Fix) -> Advice:
+        """Return a text that proposes the given settings, and those that the given texts propose."""
+        made = super().__new__(cls, text)
+        made.fixes = tuple(fix for one in of for fix in ([one] if isinstance(one, Fix) else list_fixes(one)))
+        return made
+
+    def __add__(self, other: str) -> Advice:
+        return Advice(super().__add__(other), self, other)
+
+    def __radd__(self, other: str) -> Advice:
+        return Advice(other.__add__(self), other, self)
+
+    def __str__(self) -> Advice:
+        return self  # so that `str` of an error keeps them, too
+
+
+def list_fixes(text: str) -> tuple[Fix, ...]:
+    """Return the settings that a text proposes."""
+    return text.fixes if isinstance(text, Advice) else ()
+
+
 def format_setting(path: str, value: object) -> str:
     """Return how to set a value of a policy: ``--set utility.suppression=0.05``, ``suppression=0.05`` in Python, or
-    ``set utility.suppression = 0.05`` in Studio, which makes a button of it.
+    ``set utility.suppression = 0.05`` in Studio.
 
-    An ellipsis as the value leaves it open.
+    An ellipsis as the value leaves it open; any other value is proposed (`Advice`).
     """
     section, _, rest = path.partition(".")
     keys = rest.split(".")
@@ -59,11 +91,12 @@ def format_setting(path: str, value: object) -> str:
         inner = f'{{"{key}": {inner}}}'
     if section == "method" and len(keys) > 1:
         inner = inner.replace("{", '{"name": .., ', 1)
-    return either(
+    words = either(
         command=f"--set {shlex.quote(f'{path}={bare}')}",
         python=f"{keys[0]}={inner}",
-        studio=f"{MARK}set {path} = {bare}{MARK}",
+        studio=f"set {path} = {bare}",
     )
+    return words if value is ... else Advice(words, Fix(path, bare))
 
 
 def more_suppression() -> str:

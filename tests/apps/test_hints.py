@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import json
+import pickle
 import re
 from pathlib import Path
 
@@ -13,7 +15,8 @@ from click.testing import CliRunner
 import shoal
 from shoal import io
 from shoal.apps.cli import main
-from shoal.support.wording import either, format_setting, speak, voice
+from shoal.errors import LimitError, PolicyError, Problem, ShoalError
+from shoal.support.wording import Advice, either, format_setting, list_fixes, speak, voice
 
 ROOT = Path(shoal.__file__).parent
 # Colours of drawings are names with dashes, too: var(--ink).
@@ -54,8 +57,8 @@ def test_no_message_outside_the_command_line_names_flags_unless_python_reads_som
     apart = {
         "documents/pages/pdf.py",
         "policy/suggestions/policy_writer.py",
-        "apps/studio/handover/files.py",
-        "wording.py",
+        "apps/studio/handover/items.py",
+        "support/wording.py",
     }
     for path in sorted(ROOT.rglob("*.py")):
         where = path.relative_to(ROOT).as_posix()
@@ -92,6 +95,56 @@ def test_settings_in_both_languages():
             assert format_setting(path, value) == command
         finally:
             speak(before)
+
+
+def test_no_text_loses_the_setting_that_it_proposes():
+    seen = 0
+    for path in sorted(ROOT.rglob("*.py")):
+        tree = ast.parse(path.read_text())
+        inside = {
+            id(one) for text in ast.walk(tree) if isinstance(text, ast.JoinedStr) for one in ast.walk(text)
+        }
+        for node in ast.walk(tree):
+            if (
+                isinstance(node, ast.Call)
+                and getattr(node.func, "id", "") == "format_setting"
+                and not (isinstance(node.args[1], ast.Constant) and node.args[1].value is ...)
+            ):
+                seen += 1
+                assert id(node) not in inside, (
+                    f"{path}:{node.lineno}: add it with +, so that Studio shows a button"
+                )
+    assert seen > 15
+
+
+SUPPRESS = format_setting("utility.suppression", 0.05)
+FIX = (("utility.suppression", "0.05"),)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ShoalError("too few rows: " + SUPPRESS + ", or less"),
+        LimitError("too few rows", "Try " + SUPPRESS),
+        PolicyError(
+            [Problem("privacy.k", "is too large"), Problem("privacy.l", "is, too", "try " + SUPPRESS)]
+        ),
+    ],
+)
+def test_errors_keep_the_settings_that_they_propose(error):
+    for text in (str(error), str(pickle.loads(pickle.dumps(str(error))))):
+        assert list_fixes(text) == FIX
+        assert SUPPRESS in text
+    assert list_fixes(f"no: {error}") == list_fixes(str(error).upper()) == ()
+
+
+def test_a_text_with_settings_is_text():
+    words = "a" + SUPPRESS + "b"
+    assert words == f"a{SUPPRESS}b"
+    assert hash(words) == hash(f"a{SUPPRESS}b")
+    assert json.loads(json.dumps({words: words})) == {str(words): words}
+    assert list_fixes(words + words) == FIX * 2
+    assert list_fixes(Advice("c", words)) == FIX
 
 
 @pytest.fixture

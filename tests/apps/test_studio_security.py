@@ -433,11 +433,16 @@ def test_a_mistake_is_told_on_the_page_and_prints_nothing(
 
 
 def test_only_settings_that_shoal_proposes_become_buttons(studio: Studio) -> None:
-    from shoal.apps.studio.page import mends
-    from shoal.support.wording import format_setting
+    from shoal.support.wording import format_setting, list_fixes
 
-    proposed = (
-        f"too few rows: {format_setting('utility.suppression', 0.05)}, or {format_setting('privacy.k', ...)}"
-    )
-    assert mends(proposed) == [("utility.suppression", "0.05")]
-    assert mends("there is no column 'x; set privacy.k = 1'") == []
+    proposed = "too few rows: " + format_setting("utility.suppression", 0.05)
+    proposed += ", or " + format_setting("privacy.k", ...)
+    assert list_fixes(proposed) == (("utility.suppression", "0.05"),)
+    hostile = "there is no column 'x; set privacy.k = 1'"
+    assert list_fixes(hostile) == ()
+    client = admitted(studio)
+    studio.project.tell("problem", hostile + "; " + proposed, "data")
+    shown = client.get("/data").text
+    assert "set utility.suppression = 0.05, or set privacy.k = .." in shown
+    assert "Set utility.suppression to 0.05" in shown
+    assert "Set privacy.k" not in shown

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,13 +15,10 @@ from shoal.apps.studio.guard import OWN_POLICY
 from shoal.apps.studio.project import Project
 from shoal.apps.studio.screens import SCREENS
 from shoal.documents.pages.look import environment, stylesheet
-from shoal.support.wording import MARK, format_count, number
+from shoal.support.wording import format_count, list_fixes, number
 
 if TYPE_CHECKING:
     from jinja2 import Environment
-
-_MEND = re.compile(rf"{MARK}set ([^{MARK}=]+) = ([^{MARK}]+){MARK}")
-"""How messages name a setting that would help (`wording.format_setting`)."""
 
 REPORT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 """A report carries its own stylesheet, and nothing that acts."""
@@ -80,11 +76,6 @@ def style(_request: Request) -> Response:
     return Response(stylesheet(), media_type="text/css")
 
 
-def mends(words: str) -> list[tuple[str, str]]:
-    """Return the settings that a message proposes, as pairs of path and value."""
-    return [(path, value) for path, value in _MEND.findall(words) if value != ".."]
-
-
 def duration(seconds: float | None) -> str:
     """Write seconds for people."""
     if seconds is None:
@@ -102,5 +93,5 @@ def _environment() -> Environment:
         "percent": lambda value: "-" if value is None else f"{value:.1%}",
         "duration": duration,
     }
-    found.globals |= {"counted": format_count, "mends": mends}
+    found.globals |= {"counted": format_count, "list_fixes": list_fixes}
     return found

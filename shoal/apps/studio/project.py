@@ -17,6 +17,7 @@ from shoal.apps.studio.history import History, Tables
 from shoal.apps.studio.jobs import Job, Jobs
 from shoal.apps.studio.private_folder import Folder
 from shoal.errors import DataError, PolicyError, Problem, ShoalError
+from shoal.support.wording import Advice
 
 if TYPE_CHECKING:
     from shoal.apps.studio.look.current_release import Made
@@ -116,7 +117,9 @@ class Project:
     def _by_name(self, words: str) -> str:
         """Name a table as people do, and not by its place in Studio's folder."""
         source = self.source if self.failed is None else self.failed[0]
-        return words.replace(str(source.place), source.name) if source is not None and source.kept else words
+        if source is None or not source.kept:
+            return words
+        return Advice(words.replace(str(source.place), source.name), words)
 
     def read(
         self,

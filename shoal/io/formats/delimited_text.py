@@ -140,7 +140,7 @@ def _refuse_unmarked(text: _Text, head: bytes) -> None:
             own = f'[{text.section}] encoding = "{name}" in the policy'
             raise DataError(
                 f"{text.path}: the file looks like UTF-16 without a byte order mark; name its encoding: {own}, or "
-                f"{format_setting(f'{text.section}.encoding', name)}"
+                + format_setting(f"{text.section}.encoding", name)
             )
 
 
@@ -159,10 +159,10 @@ def _not_decodable(text: _Text, encoding: str, before: bytes, byte: int) -> Data
     line = before.count(b"\n") + 1
     other = "latin-1" if encoding != "latin-1" else "utf-8"
     own = f'[{text.section}] encoding = "{other}" in the policy'
-    hint = f"{own}, or {format_setting(f'{text.section}.encoding', other)}"
     return DataError(
         f"{text.path}: line {line}, byte {len(before)}: 0x{byte:02x} is not valid {encoding}; "
-        f"name the encoding of the file, for example {hint}"
+        f"name the encoding of the file, for example {own}, or "
+        + format_setting(f"{text.section}.encoding", other)
     )
 
 

@@ -152,7 +152,7 @@ def without_presence(models: Sequence[Model], method: str) -> list[Problem]:
     """Return the problem if a policy has no bounds on presence; methods made for them need them."""
     if any(isinstance(model, DeltaPresence) for model in models):
         return []
-    hint = f"add {format_setting('privacy.presence', [0.0, 0.5])}, and a population"
+    hint = "add " + format_setting("privacy.presence", [0.0, 0.5]) + ", and a population"
     return [Problem("method.name", f"{method} needs bounds on presence", hint)]
 
 

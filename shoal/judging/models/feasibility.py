@@ -129,8 +129,9 @@ def had_by_all(groups: Groups, requirements: Requirements) -> list[str]:
             classes = f"{len(sure):,} of {format_count(len(groups), 'class', 'classes')}"
             found.append(
                 f"in {classes} everybody has one value of `{attribute.name}` in some row, so that it is certain; "
-                f"{' and '.join(model.title for model in models)} allows that. Probabilistic l or alpha rules it out "
-                f"({format_setting('privacy.l', {'probabilistic': 2})})"
+                f"{' and '.join(model.title for model in models)} allows that. Probabilistic l or alpha rules it out ("
+                + format_setting("privacy.l", {"probabilistic": 2})
+                + ")"
             )
     return found
 

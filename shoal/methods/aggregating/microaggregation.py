@@ -82,7 +82,7 @@ class Microaggregation(Falsifying):
         if not false_shares(models):
             permit = format_setting("privacy.relocation.budget", 1.0)
             message = f"{self.name} {self.false_cells.how}, and the policy allows no false cells"
-            found.append(Problem("privacy.relocation.budget", message, f"to allow any share: {permit}"))
+            found.append(Problem("privacy.relocation.budget", message, "to allow any share: " + permit))
         if size_test_levels(models):
             message = (
                 f"{self.name} gives every class one combination of values, so no test of sizes accepts it"
@@ -177,7 +177,9 @@ class Microaggregation(Falsifying):
             raise LimitError(
                 f"{false:,} cells would be false, {100 * share:.4g} % of all, and the policy allows "
                 f"{100 * budget:.4g} %",
-                f"Allow more: {format_setting('privacy.relocation.budget', enough)}; or take another method",
+                "Allow more: "
+                + format_setting("privacy.relocation.budget", enough)
+                + "; or take another method",
             )
 
 

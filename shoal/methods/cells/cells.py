@@ -66,7 +66,8 @@ class OwnCells(Method):
                 continue  # there are no false cells
             elif model.key is K:
                 message = f"{self.name} generalizes each row separately, so its releases are not k-anonymous"
-                hint = f"ask for {format_setting('privacy.notion', self.shows.notions[-1].name)}, or take {classes}"
+                notion = format_setting("privacy.notion", self.shows.notions[-1].name)
+                hint = "ask for " + notion + f", or take {classes}"
             else:
                 message = f"{model.name} is about equivalence classes, and {self.name} makes none"
                 hint = f"take {classes}"

@@ -52,7 +52,7 @@ class GlobalOneK(OwnCells):
         if self.confidence and not self.repair:
             message = "only the repair looks at how likely pairs are"
             raise PolicyError(
-                [Problem("method.confidence", message, f"add {format_setting('method.repair', True)}")]
+                [Problem("method.confidence", message, "add " + format_setting("method.repair", True))]
             )
 
         check_known("method.start", self.start, [KK.name, *STARTS, *makers()])

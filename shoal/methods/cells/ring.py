@@ -118,16 +118,16 @@ class Ring(Method):
     def problems_with(self, requirements: Requirements, sensitive: Sequence[str]) -> list[Problem]:
         """Return the requirements that are about classes: the cells of a ring form none."""
         problems = []
+        notion = format_setting("privacy.notion", "probabilistic-k")
         for model in requirements.models:
             if isinstance(model, (*self.shows.notions, FalseCellLimit)):
                 continue  # there are no false cells
             if model.key is K:
                 message = "ring generalizes each row separately, so its releases have no equivalence classes of k rows"
-                hint = f"ask for {format_setting('privacy.notion', 'probabilistic-k')}, or take lexicographic"
+                hint = "ask for " + notion + ", or take lexicographic"
             elif CandidateDiversity.instead_of(model, (ProbabilisticK(k=2),), {}) is not None:
                 message = f"{model.name} is about equivalence classes, and ring makes none"
-                asked = f"k and {format_setting('privacy.notion', 'probabilistic-k')}"
-                hint = f"with {asked} it is about candidates; or take lexicographic"
+                hint = "with k and " + notion + " it is about candidates; or take lexicographic"
             else:
                 message = f"{model.name} is about equivalence classes, and ring makes none"
                 hint = "remove it, or take lexicographic"

@@ -114,7 +114,7 @@ class WideSearch:
                 f"the levels are the best that Shoal found within {number(self.seconds)} seconds, among "
                 f"{self.mappings:,} mappings. By {self.judge.requirements.measure} they lose {number(loss)}, and it is "
                 f"proven that none loses less than {round_down(least)}. To search longer: "
-                f"{format_setting('method.seconds', 2 * self.seconds)}"
+                + format_setting("method.seconds", 2 * self.seconds)
             )
         return facts
 
@@ -123,7 +123,8 @@ class WideSearch:
             return infeasible(self.mappings, self.judge)
         return (
             f"Shoal found none of the {self.mappings:,} mappings that satisfies the policy within "
-            f"{number(self.seconds)} seconds; to search longer: {format_setting('method.seconds', 2 * self.seconds)}"
+            f"{number(self.seconds)} seconds; to search longer: "
+            + format_setting("method.seconds", 2 * self.seconds)
         )
 
     @property

@@ -59,7 +59,7 @@ class AlongAnOrder(Method):
         if not self.blind or not requirements.people:
             return []
         message = "blind groups count rows, but a column of the policy says whose each row is"
-        return [Problem("method.blind", message, f"set {format_setting('method.blind', False)}")]
+        return [Problem("method.blind", message, "set " + format_setting("method.blind", False))]
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
         """Order, group and generalize. O(rows x columns), x k where a measure is optimized; usually O(rows) more for

@@ -193,8 +193,9 @@ def _explain_end(codes: Sequence[int]) -> str:
     code = f" (exit code {codes[0]})" if codes else ""
     return (
         f"a process that worked on a part of the table ended unexpectedly{code}, most likely for lack of memory; "
-        f"make parts smaller ({format_setting('engine.part_rows', ...)}), or work on fewer at a time "
-        f"({format_setting('engine.jobs', 1)})"
+        f"make parts smaller ({format_setting('engine.part_rows', ...)}), or work on fewer at a time ("
+        + format_setting("engine.jobs", 1)
+        + ")"
     )
 
 

@@ -69,19 +69,18 @@ class Anatomy(Permuting):
     def problems_with(self, requirements: Requirements, sensitive: Sequence[str]) -> list[Problem]:
         """Return a problem without a sensitive column; the buckets of the paper need exactly one column to spread."""
         if not sensitive:
-            hint = (
-                f"give the column to protect {role_of('sensitive')}, and add {format_setting('privacy.l', 3)}"
-            )
-            return [Problem("method.name", "anatomy needs a sensitive column", hint)]
+            hint = f"give the column to protect {role_of('sensitive')}, and add "
+            message = "anatomy needs a sensitive column"
+            return [Problem("method.name", message, hint + format_setting("privacy.l", 3))]
         problems = super().problems_with(requirements, sensitive)
         if self.partitioner != OWN:
             return problems
         names = sorted({spread.column_name for spread in _columns_to_spread(requirements)})
-        instead = f"choose {format_setting('method.partitioner', METHODS.default)}"
+        instead = "choose " + format_setting("method.partitioner", METHODS.default)
         if not names:
             message = "anatomy assigns rows to buckets by l, and the policy has no l"
             problems.append(
-                Problem("method.name", message, f"add {format_setting('privacy.l', 3)}, or {instead}")
+                Problem("method.name", message, "add " + format_setting("privacy.l", 3) + ", or " + instead)
             )
         elif len(names) > 1:
             message = f"'{OWN}' considers the values of one column, but the policy has models for {' and '.join(names)}"
@@ -153,10 +152,8 @@ class Anatomy(Permuting):
         rules = (KAnonymity(k=self.k), *requirements.group_models)
         if not whole_blocks_suffice(table, replace(requirements, models=rules)):
             return ""
-        return (
-            "Buckets by another method need not be even: choose "
-            f"{format_setting('method.partitioner', METHODS.default)}"
-        )
+        setting = format_setting("method.partitioner", METHODS.default)
+        return "Buckets by another method need not be even: choose " + setting
 
 
 def _sensitive_as_one(shown_from: IntMatrix, quasi: int) -> IntMatrix:

@@ -176,7 +176,7 @@ class _Buckets:
             raise LimitError(
                 f"{lost:,} people of the population match no bucket, so they are certainly not in the table, which "
                 f"{self.model.title} forbids",
-                f"Choose {format_setting('method.partitioner', BOXES)}",
+                "Choose " + format_setting("method.partitioner", BOXES),
             )
         several = [t for t, buckets in fitting.items() if len(buckets) > 1]
         if not several:

@@ -151,7 +151,7 @@ class Permuting(Method):
         others = wanted.models[len(self.sizes) :]
         for k in range(self.k - 1, 1, -1):
             if whole_blocks_suffice(table, replace(wanted, models=(KAnonymity(k=k), *others))):
-                return f"Buckets have at least {self.k:,} rows: choose {format_setting('method.k', k)}"
+                return f"Buckets have at least {self.k:,} rows: choose " + format_setting("method.k", k)
         return ""
 
 

@@ -18,7 +18,7 @@ from shoal.policy import Policy
 from shoal.policy.adversaries import find_adversaries
 from shoal.policy.method_options import NamedMethod, check_steering, option_types
 from shoal.policy.sections import MethodChoice, Utility
-from shoal.support.wording import format_setting
+from shoal.support.wording import Advice, format_setting
 
 Options = Mapping[str, Any]
 
@@ -132,10 +132,11 @@ def with_k(policy: Policy, k: int | None) -> Policy:
 
 def in_words(error: PolicyError) -> str:
     """Return what is wrong without the paths, as a reason in a table."""
-    return "; ".join(
+    words = (
         f"{problem.message} ({problem.hint})" if problem.hint else problem.message
         for problem in error.problems
     )
+    return Advice("; ".join(words), *(problem.hint for problem in error.problems))
 
 
 def plan_attacks(policy: Policy) -> list[PlannedAttack]:

@@ -21,6 +21,7 @@ from shoal.release import Release
 from shoal.release.results import plain
 from shoal.release.verdict import Verdict
 from shoal.support.run import Run
+from shoal.support.wording import Advice
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,8 @@ def run_trial(table: CodedTable, task: Task) -> tuple[Trial, Release | None]:
     try:
         return _try_method(table, task, trial)
     except ShoalError as error:
-        reason = in_words(error) if isinstance(error, PolicyError) else " ".join(str(error).split())
+        words = str(error)
+        reason = in_words(error) if isinstance(error, PolicyError) else Advice(" ".join(words.split()), words)
         taken = time.perf_counter() - start
         told = isinstance(error, PolicyError)
         return replace(trial, status="refused", reason=reason, reason_is_public=told, seconds=taken), None

@@ -13,7 +13,7 @@ from shoal.methods import METHODS
 from shoal.pipeline.comparison import Comparison, Trial
 from shoal.pipeline.explanation import Explanation
 from shoal.pipeline.explanation.explanation import NOT_TRIED
-from shoal.support.wording import number
+from shoal.support.wording import Advice, number
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def group_refusals(found: Trials) -> list[tuple[str, str, list[str]]]:
     for trial, stage in zip(found.trials, found.stages, strict=False):
         if stage == "ended" and not trial.holds:
             brief = f"; {trial.reason}".replace(f"; {trial.method} ", "; ").removeprefix("; ")
-            names = reasons.setdefault((trial.status, brief), [])
+            names = reasons.setdefault((trial.status, Advice(brief, trial.reason)), [])
             if trial.label not in names:
                 names.append(trial.label)
     return [(status, reason, names) for (status, reason), names in reasons.items()]

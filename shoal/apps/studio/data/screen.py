@@ -19,7 +19,7 @@ from shoal.apps.studio.project import Project
 from shoal.apps.studio.screens import Action, State
 from shoal.errors import DataError, ShoalError
 from shoal.io.formats import FORMATS, scheme_of, suffix_of, suffixes
-from shoal.support.wording import format_count, printable
+from shoal.support.wording import Advice, format_count, printable
 
 if TYPE_CHECKING:
     from shoal.apps.studio.form_fields import Field
@@ -205,7 +205,8 @@ def _open_policy(project: Project, path: Path, name: str) -> None:
     try:
         policy = Policy.read(path)
     except ShoalError as error:  # it lies under another name in Studio's folder
-        raise DataError(str(error).replace(str(path), name).replace(path.name, name)) from None
+        words = str(error)
+        raise DataError(Advice(words.replace(str(path), name).replace(path.name, name), words)) from None
     if policy.data.source is not None and project.source is None:
         place = policy.source()
         project.open(Source(place, str(place)), path)
