@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shoal.coding import CodedTable
+from shoal.coding import CodedTable, Context
 from shoal.coding.column_plan import ColumnPlan
 from shoal.errors import DataError, PolicyError, Problem, did_you_mean
 from shoal.support.arrays import BoolVector, IntMatrix, IntVector
@@ -86,8 +86,7 @@ def encode_both(rows: pl.DataFrame, people: pl.DataFrame, plans: Sequence[Column
         columns=tuple(
             plan.name for name in rows.columns for plan in plans if plan.name == name and not plan.is_removed
         ),
-        population=population,
-        population_size=len(population),
+        context=Context(population=population, population_size=len(population)),
     )
     outside = strangers(table)
     if outside:
@@ -100,11 +99,11 @@ def encode_both(rows: pl.DataFrame, people: pl.DataFrame, plans: Sequence[Column
 
 def population_of(table: CodedTable) -> IntMatrix:
     """Return the people of the population, or raise an error if it is missing."""
-    if table.population is None:
+    if table.context.population is None:
         raise PolicyError(
             [Problem("population", "is missing: Shoal must know who could be in the table", how_to_name())]
         )
-    return table.population
+    return table.context.population
 
 
 def strangers(table: CodedTable) -> int:

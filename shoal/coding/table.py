@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -13,6 +13,7 @@ from shoal.coding.column_plan import bound_names
 from shoal.coding.columns import Columns, Kept, count_codes
 from shoal.coding.counting import ByRows, Counting
 from shoal.coding.groups import Groups
+from shoal.coding.purpose import Purpose
 from shoal.support.arrays import FloatVector, IntMatrix, IntVector, LongVector
 from shoal.support.brief import Brief
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
     from shoal.coding.hierarchy import Hierarchy
     from shoal.coding.hierarchy.kinds import Kind
-    from shoal.coding.purpose import Purpose
     from shoal.judging.linking.series import Earlier
 
 
@@ -36,6 +36,28 @@ class Attribute(Brief):
     """Its kind of hierarchy, if the ends of its cells are published as columns of their own."""
     asked: FloatVector | None = None
     """``[codes]`` how much a workload asks about the borders between values up to each code; None: there is none."""
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Context(Brief):
+    """What a policy adds to the rows: who could be in the table, what was published before, what the release is for."""
+
+    population: IntMatrix | None = None
+    """``[people, quasi-identifiers]`` leaf codes of everybody who could be in the table, including the people in it;
+    None if unknown."""
+    population_size: int | None = None
+    """How many people could be in the table; None if unknown. It may be known without a table of these people."""
+    earlier: Earlier | None = None
+    """Earlier releases of the same people; None if there are none, or if they do not matter."""
+    purpose: Purpose = field(default_factory=Purpose)
+    """The analyses that the policy names. Parts do not have it."""
+
+    @property
+    def indivisible(self) -> str:
+        """Why methods cannot work on parts of the table; empty if they can."""
+        if self.population is not None:
+            return "parts do not know the population"
+        return "" if self.earlier is None else "parts do not know earlier releases of the same people"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -53,19 +75,12 @@ class CodedTable(Brief):
     countings: tuple[Counting, ...]
     """Whom guarantees count: people, who are rows if none has several, and each kind of groups of people, such as
     households."""
-    population: IntMatrix | None = None
-    """``[people, quasi-identifiers]`` leaf codes of everybody who could be in the table, including the people in it;
-    None if unknown."""
-    population_size: int | None = None
-    """How many people could be in the table; None if unknown. It may be known without a table of these people."""
+    context: Context = Context()
+    """What the policy adds to the rows."""
     dropped: tuple[str, ...] = ()
     """Names of the columns that are not published."""
     named: pl.DataFrame | None = None
     """The identifiers that are published as pseudonyms. They never leave the process, except in a key table."""
-    earlier: Earlier | None = None
-    """Earlier releases of the same people; None if there are none, or if they do not matter."""
-    purpose: Purpose | None = None
-    """The analyses that the policy names; None if it names none. Parts do not have it."""
 
     rows_known: ClassVar[bool] = True
     """Its rows are here; not if only counts of them are."""
@@ -94,6 +109,10 @@ class CodedTable(Brief):
     def with_secrets(self, secrets: Columns) -> CodedTable:
         """Return the table with other sensitive columns."""
         return replace(self, secrets=secrets, countings=tuple(own.over(secrets) for own in self.countings))
+
+    def with_context(self, **changes: Any) -> Self:
+        """Return the table with another population, other earlier releases or another purpose."""
+        return replace(self, context=replace(self.context, **changes))
 
     @property
     def shared(self) -> Counting | None:
@@ -184,17 +203,13 @@ class CodedTable(Brief):
         """
         codes = self.secrets.wide if rows is None else self.secrets.wide[rows]
         found, *others = (counting.tally(group_of, groups, codes, rows) for counting in self.countings)
-        placed = None if self.earlier is None and self.population is None else (group_of, rows)
+        placed = (group_of, rows) if self.context.indivisible else None
         return replace(found, units=tuple(others), placed=placed)
 
     @property
     def indivisible(self) -> str:
         """Why methods cannot work on parts of it; empty if they can."""
-        if self.population is not None:
-            return "parts do not know the population"
-        if self.earlier is not None:
-            return "parts do not know earlier releases of the same people"
-        return self.counting.indivisible
+        return self.context.indivisible or self.counting.indivisible
 
     def part(self, rows: IntVector | LongVector) -> CodedTable:
         """Return some rows as a table of their own, for methods. Losses are those of the whole table, and models
@@ -207,7 +222,7 @@ class CodedTable(Brief):
             Kept(),
             self.columns,
             tuple(counting.part(secrets, rows) for counting in self.countings),
-            population_size=self.population_size,
+            Context(population_size=self.context.population_size),
         )
 
     @cached_property
@@ -235,6 +250,6 @@ class CodedTable(Brief):
         return self._group_blocks()
 
     def _group_blocks(self) -> Groups:
-        if self._one_block and self.shared is None and self.earlier is None and self.population is None:
+        if self._one_block and self.shared is None and not self.context.indivisible:
             return self.counting.tally_all()
         return self.group_rows(self.block_of, int(self.block_of.max(initial=0)) + 1)

@@ -30,7 +30,7 @@ def keep_open(
     Raises DataError if an earlier release by itself breaks the policy, and InfeasibleError if more rows would have to
     be suppressed than may be.
     """
-    model, earlier = requirements.with_earlier, table.earlier
+    model, earlier = requirements.with_earlier, table.context.earlier
     assert model is not None
     if earlier is None:
         raise DataError("the policy names earlier releases, but they were not read")
@@ -59,7 +59,7 @@ def keep_open(
         suppression=(allowed - lost) / len(kept),
         with_earlier=None,
     )
-    part = table if not lost else replace(table.part(kept), earlier=earlier)
+    part = table if not lost else table.part(kept).with_context(earlier=earlier)
     found = propose(method, part, asked, run)
     region_of = np.full(table.rows, -1, np.int32)
     region_of[kept] = found.region_of

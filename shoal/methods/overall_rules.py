@@ -154,7 +154,7 @@ class _Joining:
         self.table, self.requirements, self.rules = table, requirements, rules
         self.steered = issubclass(MEASURES[requirements.measure], CellMeasure)
         self.losses: Losses = losses_of(table, requirements.measure if self.steered else MEASURES.default)
-        self.crowd = Counted(table.population) if table.population is not None else None
+        self.crowd = Counted(table.context.population) if table.context.population is not None else None
         self.free = requirements.monotone(table) and not requirements.uniform
         self.free &= requirements.suppress == "rows"
 

@@ -45,7 +45,7 @@ def propose_release(method: Method, table: CodedTable, requirements: Requirement
 
 
 def _beyond_reach(method: Method, table: CodedTable, requirements: Requirements) -> bool:
-    if table.population is None or method.can.delegate:
+    if table.context.population is None or method.can.delegate:
         return False
     from shoal.methods.overall_rules import in_reach
 

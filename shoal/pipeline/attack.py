@@ -115,14 +115,14 @@ def setting_of(case: Case, evidence: Evidence) -> Setting:
         ),
         models=case.requirements.models,
         sensitive=bool(case.published.sensitive),
-        population=case.table is not None and case.table.population is not None,
+        population=case.table is not None and case.table.context.population is not None,
         owners=evidence.owner is not None,
         rows=Rows(
             intact=evidence.published.rows_intact,
             in_buckets=evidence.published.in_buckets,
             empty=not evidence.published.rows,
         ),
-        earlier=case.table is not None and case.table.earlier is not None,
+        earlier=case.table is not None and case.table.context.earlier is not None,
         counted=Counted(people=several, followed=several and evidence.persons.followed, groups=policy.groups),
     )
 

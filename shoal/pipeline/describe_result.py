@@ -87,7 +87,8 @@ def describe_result(
     summary = Result(**parts, record={}, card={}).summary()
     source = "" if made.frame.stored is None else str(made.frame.stored)
     record = make_record(summary, digest=made.frame.digest, policy=policy.to_toml(), seed=seed, source=source)
-    counted = case.persons.several or case.original.shared is not None or case.original.earlier is not None
+    original = case.original
+    counted = case.persons.several or original.shared is not None or original.context.earlier is not None
     if counted and case.owner is not None:
         # A release does not show whose its rows are. Later audits and later releases have to count people; next to
         # earlier releases, only people who are in it.

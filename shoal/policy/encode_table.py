@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -44,7 +43,7 @@ def _encode(frame: Frame, policy: Policy, given: Any) -> CodedTable:
         size = policy.population_size
         if size is not None:
             check_size(size, table.counting.count)
-        return table if size is None else replace(table, population_size=size)
+        return table if size is None else table.with_context(population_size=size)
     if policy.people:
         message = f"counts its rows as people, and {' and '.join(policy.people)} says whose each row is"
         raise PolicyError([Problem("population", message, "leave out the population, or the role person")])

@@ -261,7 +261,7 @@ def with_purpose(table: CodedTable, policy: Policy) -> CodedTable:
             raise PolicyError(problems)
         table = replace(table, quasi=table.quasi.with_attributes(with_borders(table.attributes, queries)))
     formula = None if asked is None else Resolved(asked.outcome, asked.on)
-    return replace(table, purpose=Purpose(utility.predict, formula, tuple(queries)))
+    return table.with_context(purpose=Purpose(utility.predict, formula, tuple(queries)))
 
 
 def _query(

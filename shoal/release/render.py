@@ -258,7 +258,7 @@ def seen_codes(
     public anyway. In a release with `relocated` cells, a row does not show a value that its cell does not cover.
     O(rows).
     """
-    if table.population is not None:
+    if table.context.population is not None:
         return None
     if len(source) == table.rows and relocated is None:
         seen = table.value_counts[j] > 0

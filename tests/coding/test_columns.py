@@ -1,7 +1,5 @@
 """Columns stay narrow until somebody asks for the matrix."""
 
-from dataclasses import replace
-
 import numpy as np
 import polars as pl
 import pytest
@@ -32,7 +30,7 @@ def test_no_key_of_a_policy_widens_a_table(key, tmp_path):
     (tmp_path / "queries.toml").write_text("[[query]]\nwhere = { age = { from = 3, to = 20 } }\n")
     table = coded(KEYS[key], tmp_path)
     assert [codes.dtype for codes in table.quasi.narrow] == [np.uint8, np.uint8]
-    for one in (table, replace(table, earlier=object()), table.part(np.arange(50))):
+    for one in (table, table.with_context(earlier=object()), table.part(np.arange(50))):
         repr(one)
         assert "wide" not in vars(one.quasi)
         assert "wide" not in vars(one.secrets)

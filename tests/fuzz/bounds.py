@@ -252,10 +252,10 @@ def _works(case: Case, random: Random, place: Path) -> Iterator[Callable[[], Any
         part = large.part(rows)
         own = tuple(replace(one, whole=None) for one in part.countings)
         table = replace(part, quasi=replace(part.quasi, of_whole=None), countings=own)
-        if large.population is not None:
-            others = random.choices(range(len(large.population)), k=random.randint(0, ROWS[1]))
-            everyone = np.asfortranarray(np.concatenate([table.quasi.wide, large.population[others]]))
-            table = replace(table, population=everyone, population_size=len(everyone))
+        if large.context.population is not None:
+            others = random.choices(range(len(large.context.population)), k=random.randint(0, ROWS[1]))
+            everyone = np.asfortranarray(np.concatenate([table.quasi.wide, large.context.population[others]]))
+            table = table.with_context(population=everyone, population_size=len(everyone))
         run = Run.start(random.randrange(2**31), division=division)
         yield partial(_run, method, table, requirements.in_table(table), run)
 

@@ -346,7 +346,7 @@ def test_population_lowers_the_journalists_risk():
     people = table_of([hierarchy], [0, 0, 1, 2, 3, 3])
     shown = publish(table, [0, 0, 1, 1])
     assert population_sizes(shown.published, people.quasi.wide).tolist() == [2, 3]
-    risk = replace(shown, table=replace(table, population=people.quasi.wide)).risk
+    risk = replace(shown, table=table.with_context(population=people.quasi.wide)).risk
     assert risk.population_known
     assert (risk.prosecutor_max, risk.journalist_max) == (0.5, 0.5)
     assert close(risk.marketer, (2 / 2 + 2 / 3) / 4)

@@ -106,8 +106,8 @@ def test_the_union_rule_by_definition(table, assigned):
     columns = len(table.attributes) + len(table.sensitive)
     buckets = ProposedBuckets(bucket_of.astype(np.int32), np.repeat(own[:, None], columns, axis=1))
     release = Release(own, table.quasi.wide, table.quasi.wide, layout=buckets)
-    found = presence(published(table, release), table.population)
-    people = [tuple(person) for person in table.population.tolist()]
+    found = presence(published(table, release), table.context.population)
+    people = [tuple(person) for person in table.context.population.tolist()]
     rows = [
         [tuple(table.quasi.wide[i]) for i in np.flatnonzero(bucket_of == b)]
         for b in range(bucket_of.max() + 1)
@@ -190,8 +190,8 @@ def test_indicators_by_definition(table):
     assume(table.rows >= 2)
     release = permuted("slice-columns", table)
     shown = published(table, release)
-    found = presence(shown, table.population).indicators
-    everyone, rows = table.population.tolist(), table.quasi.wide.tolist()
+    found = presence(shown, table.context.population).indicators
+    everyone, rows = table.context.population.tolist(), table.quasi.wide.tolist()
     bucket_of = release.layout.bucket_of
     buckets = [[rows[i] for i in np.flatnonzero(bucket_of == b)] for b in range(bucket_of.max() + 1)]
     values = [[{row[j] for row in own} for j in range(len(rows[0]))] for own in buckets]

@@ -57,7 +57,7 @@ def overlapping(draw):
     high = np.stack([rows[class_of == c].max(axis=0) for c in range(class_of.max() + 1)])
     for c in range(len(low)):
         if draw(st.booleans()):
-            other = table.population[draw(st.integers(0, len(table.population) - 1))]
+            other = table.context.population[draw(st.integers(0, len(table.context.population) - 1))]
             low[c], high[c] = np.minimum(low[c], other), np.maximum(high[c], other)
     return table, shown_as(table, class_of, low, high, suppressed)
 
@@ -67,7 +67,7 @@ def overlapping(draw):
 def test_chances_lie_within_what_is_said(drawn):
     """All sets of people that could be behind the release, one by one."""
     table, shown = drawn
-    people, (low, high) = table.population, shown.cell_ranges
+    people, (low, high) = table.context.population, shown.cell_ranges
     found = presence(shown, people)
     fits = [
         {i for i, person in enumerate(people) if ((low[c] <= person) & (person <= high[c])).all()}
@@ -104,7 +104,7 @@ def value_sets(draw):
     sets = []
     for c in range(class_of.max() + 1):
         for j in range(rows.shape[1]):
-            more = draw(st.sets(st.integers(0, int(table.population[:, j].max())), max_size=1))
+            more = draw(st.sets(st.integers(0, int(table.context.population[:, j].max())), max_size=1))
             sets.append(sorted({int(code) for code in rows[class_of == c, j]} | more))
     start = np.cumsum([0, *map(len, sets)]).astype(np.int64)
     shown = shown_as(
@@ -123,7 +123,7 @@ def value_sets(draw):
 def test_chances_in_value_sets_lie_within_what_is_said(drawn):
     """A value between two elements of a set is not in it: all sets of people that could be behind the release."""
     table, shown, sets = drawn
-    people, width = table.population, table.quasi.wide.shape[1]
+    people, width = table.context.population, table.quasi.wide.shape[1]
     found = presence(shown, people)
     fits = [
         {
@@ -251,14 +251,14 @@ def sets_behind(people, rows_of, free):
 @settings(max_examples=100, deadline=None)
 @given(with_population(), st.lists(st.integers(0, 2), min_size=12, max_size=12), st.integers(0, 2))
 def test_chances_in_buckets_lie_within_what_is_said(table, assigned, suppressed):
-    suppressed = min(suppressed, len(table.population) - table.rows)
+    suppressed = min(suppressed, len(table.context.population) - table.rows)
     bucket_of = np.unique(assigned[: table.rows], return_inverse=True)[1].astype(np.int32)
     shown = replace(
         shown_as(table, np.arange(table.rows), table.quasi.wide, table.quasi.wide, suppressed),
         layout=Buckets(bucket_of),
     )
-    found = presence(shown, table.population)
-    people = [tuple(person) for person in table.population.tolist()]
+    found = presence(shown, table.context.population)
+    people = [tuple(person) for person in table.context.population.tolist()]
     rows_of = [
         [tuple(row) for row in table.quasi.wide[bucket_of == b].tolist()] for b in range(bucket_of.max() + 1)
     ]

@@ -13,6 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import shoal
+from shoal.coding import Context
 from shoal.errors import DataError, InfeasibleError, LimitError, PolicyError, ViolationError
 from shoal.judging.linking.evidence import Evidence
 from shoal.judging.membership.chances import membership
@@ -56,7 +57,7 @@ def with_population(draw):
         codes=np.asfortranarray(everyone.quasi.wide[inside]),
         sensitive_codes=np.asfortranarray(everyone.secrets.wide[inside]),
         kept=everyone.kept.whole[inside],
-        population=everyone.quasi.wide,
+        context=Context(population=everyone.quasi.wide),
     )
 
 
@@ -92,7 +93,7 @@ def test_the_model_counts_people_in_classes(table, wanted):
     shown = published(table, release)
     lows, highs = shown.cell_ranges
     chances = []
-    for person in table.population.tolist():
+    for person in table.context.population.tolist():
         classes = [
             c
             for c in range(shown.classes)
@@ -105,11 +106,11 @@ def test_the_model_counts_people_in_classes(table, wanted):
         low, high = lows[classes[0]], highs[classes[0]]
         within = [
             p
-            for p in table.population.tolist()
+            for p in table.context.population.tolist()
             if all(a <= v <= b for a, v, b in zip(low, p, high, strict=True))
         ]
         chances.append(int(shown.sizes[classes[0]]) / len(within))
-    assert presence(shown, table.population).chance.tolist() == pytest.approx(chances)
+    assert presence(shown, table.context.population).chance.tolist() == pytest.approx(chances)
     verdict = DeltaPresence(low=wanted[0], high=wanted[1]).verify(Evidence(shown, table))
     assert verdict.holds == all(wanted[0] - 1e-9 <= c <= wanted[1] + 1e-9 for c in chances)
     assert verdict.reached == pytest.approx([min(chances), max(chances)])
@@ -141,7 +142,7 @@ def test_regions_of_people(table):
         table.quasi.wide.copy(order="C"),
         np.maximum.accumulate(table.quasi.wide, axis=0).copy(order="C"),
     )
-    people = np.ascontiguousarray(table.population)
+    people = np.ascontiguousarray(table.context.population)
     for one, other in zip(
         regions_of_people(low, high, people),
         oracles.presence.regions_of_people(low, high, people),
@@ -232,7 +233,7 @@ def test_mpalm_never_violates_its_bounds(table, wanted):
         & (table.quasi.wide <= release.high[release.region_of])
     ).all()
     assert model.verify(Evidence(published(table, release), table)).holds
-    assert presence(published(table, release), table.population).overlapping == 0
+    assert presence(published(table, release), table.context.population).overlapping == 0
 
 
 @given(with_population(), bounds, st.integers(2, 3))
@@ -367,7 +368,7 @@ def best_mapping(table, low, high):
                 tuple(int(t.low[lv][v]) for t, lv, v in zip(trees, levels, row, strict=True)) for row in rows
             ]
 
-        people, rows = mapped(table.population.tolist()), mapped(table.quasi.wide.tolist())
+        people, rows = mapped(table.context.population.tolist()), mapped(table.quasi.wide.tolist())
         shares = [rows.count(kind) / people.count(kind) for kind in set(people)]
         if all(low - 1e-9 <= share <= high + 1e-9 for share in shares):
             loss = sum(

@@ -309,7 +309,7 @@ def modelled(secrets=None):
         kept=table.kept.whole.with_columns(income=pl.Series(income)),
         columns=(*table.columns, "income"),
     )
-    return replace(table, purpose=Purpose(regression=Formula("income", ("q0", "q1")))), income
+    return table.with_context(purpose=Purpose(regression=Formula("income", ("q0", "q1")))), income
 
 
 def test_a_linear_regression_of_a_plain_column():
@@ -340,7 +340,7 @@ def test_a_linear_regression_of_a_plain_column():
 def test_a_column_with_two_values_is_explained_by_logistic_regression():
     random = np.random.default_rng(8)
     table, _ = modelled(random.integers(0, 2, 200))
-    table = replace(table, purpose=Purpose(regression=Formula("s", ("q1",))))
+    table = table.with_context(purpose=Purpose(regression=Formula("s", ("q1",))))
     secret = table.secrets.wide[:, 0]
     counts = [
         [int((secret[table.quasi.wide[:, 1] == kind] == value).sum()) for value in (0, 1)] for kind in (0, 1)
@@ -359,7 +359,7 @@ def test_a_model_that_cannot_be_is_unknown_with_its_reason():
     rule = MEASURES["regression-overlap"]()
 
     def why(outcome, on, table=table):
-        own = replace(table, purpose=Purpose(regression=Formula(outcome, on)))
+        own = table.with_context(purpose=Purpose(regression=Formula(outcome, on)))
         assert math.isnan(rule.value(untouched(own)))
         return rule.why_unknown(untouched(own))
 
@@ -369,7 +369,7 @@ def test_a_model_that_cannot_be_is_unknown_with_its_reason():
     assert "too few rows" in why("q0", ("q1",), few)
     names = with_changes(table, kept=table.kept.whole.with_columns(name=pl.int_range(200).cast(pl.String)))
     assert why("q0", ("name",), names) == "name has 200 values: a category of a model has at most 100"
-    assert rule.why_unknown(untouched(replace(table, purpose=None))).startswith("needs a regression")
+    assert rule.why_unknown(untouched(table.with_context(purpose=Purpose()))).startswith("needs a regression")
     blind = replace(untouched(modelled()[0]), origin=RECEIVED)
     assert rule.why_unknown(blind) == "needs to know what each published row shows in income"
 
@@ -377,7 +377,7 @@ def test_a_model_that_cannot_be_is_unknown_with_its_reason():
 def test_rows_without_a_value_are_left_out():
     table = table_of([numbers(range(4), nulls=1)], [0, 1, 2, 3, 4, 4], [0, 0, 1, 1, 0, 1])
     kept = table.kept.whole.with_columns(y=pl.Series([1.0, 3.0, 5.0, 7.5, 100.0, None]))
-    table = with_changes(table, kept=kept, purpose=Purpose(regression=Formula("y", ("q0",))))
+    table = with_changes(table, kept=kept).with_context(purpose=Purpose(regression=Formula("y", ("q0",))))
     found = regressions(untouched(table))
     assert (found.rows_before, found.rows_after) == (4, 4)
     assert close(found.coefficients[1].before, 2.15)
@@ -436,7 +436,7 @@ def naive_answer(rows, table, query, everywhere=False):
 def test_the_answers_of_a_workload_are_those_of_all_values(data, made):
     table, evidence = made
     queries = data.draw(workloads(table))
-    table = replace(table, purpose=Purpose(workload=queries))
+    table = table.with_context(purpose=Purpose(workload=queries))
     evidence = replace(evidence, table=table)
     exact, shown = (list(spread_rows(table, one)) for one in (untouched(table), evidence))
     found = answers(evidence)
@@ -466,7 +466,7 @@ def test_a_workload_by_hand():
         Query("twenty", 3.0, (Condition("q0", line == 20),)),
         Query("mean", 1.0, (), "mean", "q0"),
     )
-    table = replace(table, purpose=Purpose(workload=queries))
+    table = table.with_context(purpose=Purpose(workload=queries))
     found = answers(merged(table))
     assert [(one.before, one.after) for one in found] == [(3, 2), (3, 1), (20.75, 21.5)]
     errors = [1 / 3, 2 / 3, 0.75 / 20.75]
@@ -587,7 +587,7 @@ def test_a_workload_in_codes(tmp_path):
         """,
     )
     table = with_purpose(encode(FRAME, policy.plans(FRAME.columns)), policy)
-    first, second, third = table.purpose.workload
+    first, second, third = table.context.purpose.workload
     assert (first.name, first.weight, first.asks) == ("query 1", 1.0, "count")
     assert [one.inside.tolist() for one in first.conditions] == [[False, True, True, False], [True, False]]
     assert (second.name, second.weight, second.asks, second.of) == ("spring", 2.5, "mean", "age")
@@ -613,7 +613,7 @@ def test_a_node_of_a_hierarchy_stands_for_its_values(tmp_path):
         hierarchies={"sex": {"tree": {"people": ["f", "m"]}}},
     )
     table = with_purpose(encode(FRAME, policy.plans(FRAME.columns)), policy)
-    assert table.purpose.workload[0].conditions[0].inside.tolist() == [True, True]
+    assert table.context.purpose.workload[0].conditions[0].inside.tolist() == [True, True]
 
 
 def test_all_problems_of_analyses_at_once(tmp_path):
@@ -753,7 +753,7 @@ def test_the_policy_names_the_column_to_predict():
 
 def test_a_number_is_predicted_from_a_release():
     table, income = modelled()
-    table = replace(table, purpose=Purpose(predict="income"))
+    table = table.with_context(purpose=Purpose(predict="income"))
     exact = PredictionR2().predict(untouched(table))
     assert exact.released == exact.original > 0.95
     nothing = PredictionR2().predict(merged(table))
@@ -779,7 +779,7 @@ def test_a_number_is_predicted_from_a_release():
 
 def test_a_number_with_many_values_is_not_classified():
     table, _ = modelled()
-    table = replace(table, purpose=Purpose(predict="income"))
+    table = table.with_context(purpose=Purpose(predict="income"))
     why = MEASURES["classification"]().why_unknown(untouched(table))
     assert why == "income has 200 values, but a learner can distinguish only 100"
 
@@ -787,7 +787,7 @@ def test_a_number_with_many_values_is_not_classified():
 def test_without_the_library_the_other_measures_are_there(monkeypatch):
     monkeypatch.setattr("shoal.judging.measures.evaluate.find_spec", lambda name: None)
     table, _ = modelled()
-    table = replace(table, purpose=Purpose(predict="income"))
+    table = table.with_context(purpose=Purpose(predict="income"))
     assert "classification" not in measure_all(untouched(table))
     assert "prediction-r2" in measure_all(untouched(table))
     assert 'pip install "shoal[learn]"' in explain_unmeasured(untouched(table))["classification"]
@@ -800,7 +800,7 @@ def test_sets_of_values_are_spread_over_their_values():
     """Classes {a, c} and {b}: a set says more than the range a..c."""
     table = table_of([flat("abc")], [0, 2, 1, 1], [0, 1, 0, 1])
     queries = (Query("b", 1.0, (Condition("q0", np.array([False, True, False])),)),)
-    table = replace(table, purpose=Purpose(workload=queries))
+    table = table.with_context(purpose=Purpose(workload=queries))
     low, high = np.array([[0], [1]], np.int32), np.array([[2], [1]], np.int32)
     shown = list_values(table, Release(np.array([0, 0, 1, 1], np.int32), low, high))
     evidence = Evidence.of_release(table, shown)

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chi2
 
+from shoal.coding import Context
 from shoal.coding.column_plan import ColumnPlan
 from shoal.coding.encode import encode
 from shoal.coding.roles import QUASI, SENSITIVE
@@ -786,7 +787,7 @@ def test_bounds_on_presence_hold_after_relocation(people, data, k, bounds, budge
         codes=np.asfortranarray(people.quasi.wide[inside]),
         sensitive_codes=np.asfortranarray(people.secrets.wide[inside]),
         kept=people.kept.whole[inside] if people.kept.columns else people.kept.whole,
-        population=people.quasi.wide,
+        context=Context(population=people.quasi.wide),
     )
     presence = DeltaPresence(low=bounds[0], high=bounds[1])
     wish = plain(k, 0.0, "lm", presence)

@@ -333,10 +333,10 @@ def test_a_part_knows_the_whole_table():
     np.testing.assert_array_equal(again.quasi.wide, table.quasi.wide[::14])
     assert not part.kept.columns
     # It does not know earlier releases, nor can a part of a part be divided again.
-    assert replace(table, earlier=object()).indivisible
+    assert table.with_context(earlier=object()).indivisible
     with pytest.raises(PolicyError, match="earlier releases"):
-        part_size(Forest(), replace(table, earlier=object()), Division(part_rows=10))
-    assert part_size(Forest(), replace(table, earlier=object()), Division()) == 300
+        part_size(Forest(), table.with_context(earlier=object()), Division(part_rows=10))
+    assert part_size(Forest(), table.with_context(earlier=object()), Division()) == 300
     assert part_size(Forest(), part, Division(part_rows=10)) == part.rows
 
 

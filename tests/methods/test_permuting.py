@@ -70,9 +70,9 @@ def test_chances_are_those_of_enumeration_in_each_bucket(table, name):
     assume(table.rows >= 2)
     release = permuted(name, table)
     shown = published(table, release)
-    found = presence(shown, table.population)
+    found = presence(shown, table.context.population)
     assume(found.overlapping == 0)
-    people = [tuple(p) for p in table.population.tolist()]
+    people = [tuple(p) for p in table.context.population.tolist()]
     for bucket in range(int(release.layout.bucket_of.max()) + 1):
         own = [tuple(r) for r in table.quasi.wide[release.layout.bucket_of == bucket].tolist()]
         if name == "bucketization":
@@ -183,7 +183,7 @@ def test_permute_generalize_takes_mappings_that_presence_allows(table, bounds, p
     assert model.verify(Evidence(shown, table)).holds
     if partitioner in ("boxes", "people"):
         # Nobody fits two buckets, so each bucket could be chosen by itself.
-        assert presence(shown, table.population).overlapping == 0
+        assert presence(shown, table.context.population).overlapping == 0
 
 
 @settings(max_examples=150)
@@ -218,9 +218,8 @@ def test_permute_generalize_takes_the_first_mapping_in_every_box(table, high):
     low, high_ = closures(table, release.layout.bucket_of, int(release.layout.bucket_of.max()) + 1)
     for bucket in range(len(low)):
         rows = np.flatnonzero(release.layout.bucket_of == bucket)
-        people = table.population[
-            ((table.population >= low[bucket]) & (table.population <= high_[bucket])).all(axis=1)
-        ]
+        everyone = table.context.population
+        people = everyone[((everyone >= low[bucket]) & (everyone <= high_[bucket])).all(axis=1)]
         heights = [
             int(low[bucket, j] < high_[bucket, j]) if tree.free
             else int(tree.level_of(low[bucket, j : j + 1], high_[bucket, j : j + 1])[0])
@@ -267,7 +266,8 @@ def test_no_box_of_mpalm_can_be_shown_more_precisely_by_shuffling(table, low, hi
         return
     for box in range(len(release.low)):
         own = release.low[box], release.high[box]
-        people = table.population[((table.population >= own[0]) & (table.population <= own[1])).all(axis=1)]
+        everyone = table.context.population
+        people = everyone[((everyone >= own[0]) & (everyone <= own[1])).all(axis=1)]
         rows = table.quasi.wide[release.region_of == box]
         mappings = BucketMappings(table, rows, people, *own, model)
         assert list(mappings.first_allowed(10**6)) == mappings.heights()

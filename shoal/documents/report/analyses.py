@@ -99,8 +99,8 @@ def _regression(subject: Subject) -> Iterator[Part]:
 
 
 def _list_predictions(subject: Subject) -> Iterator[Part]:
-    purpose = subject.table.purpose
-    if purpose is None or purpose.predict is None:
+    purpose = subject.table.context.purpose
+    if purpose.predict is None:
         return
     missing, rows = explain_unmeasured(subject), []
     if Classification.name not in missing:

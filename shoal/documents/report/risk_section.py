@@ -74,7 +74,7 @@ def _raw_crowd(table: CodedTable, raw: Published) -> LongVector | None:
     """Count the people of the population with exactly the values of each class."""
     from shoal.kernels.grouping import distinct
 
-    if table.population is None:
+    if table.context.population is None:
         return None
     tuples, people, _ = count_with_population(table)
     number, first = distinct(np.asfortranarray(np.concatenate([tuples, raw.cell_ranges[0]])))

@@ -177,7 +177,7 @@ def _inference(subject: Subject, tried: list[TriedAttack]) -> Card:
     if attacked:
         lines.append(_describe_remaining_risk(attacked, "not known; no attack could tell."))
     untried = ""
-    if subject.table.population is None:
+    if subject.table.context.population is None:
         lines.append("Whether a person is in the table at all was not tried: no population is known.")
         untried = " as far as tried"
     return answer(INFERENCE, judged, attacked, lines, doubt=doubt, untried=untried)

@@ -89,7 +89,7 @@ class Intersection(Attack):
 
     def attempt(self, evidence: Evidence, run: Run) -> Exposure:
         """Intersect all releases. O(pairs of what people may be known by and matching rows)."""
-        earlier = evidence.original.earlier
+        earlier = evidence.original.context.earlier
         if earlier is None:
             raise DataError("no earlier release is given")
         newest, own = newest_issue(evidence, earlier)

@@ -56,7 +56,7 @@ class Evidence(Brief):
         """How many people could be in the table: those of the population that was given, else as many as the policy
         says; None if unknown.
         """
-        known = None if self.table is None else self.table.population_size
+        known = None if self.table is None else self.table.context.population_size
         return self.told_size if known is None else known
 
     @classmethod
@@ -91,7 +91,7 @@ class Evidence(Brief):
         check_known("group", name, units)
         # The size of the population counts people, not groups of them.
         counting = replace(units[name], pseudonyms=table.counting.pseudonyms)
-        whose = replace(table, countings=(counting,), population_size=None)
+        whose = replace(table.with_context(population_size=None), countings=(counting,))
         found = Evidence(self.published, whose, self.origin, self.k, HiddenPersons())
         vars(found)["consistency"] = self.consistency  # It is about rows, so it is the same.
         return found
@@ -271,7 +271,7 @@ class Evidence(Brief):
         tell what the cells cover.
         """
         table, published = self.table, self.published
-        people = None if table is None else table.population
+        people = None if table is None else table.context.population
         if table is None or people is None or not published.in_ranges:
             return None
         return population_sizes(published, people)

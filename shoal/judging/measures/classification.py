@@ -115,7 +115,7 @@ class Classification(Measure):
                 return "needs a column to predict, and no column is sensitive"
             if original.rows < 2:
                 return "needs at least two rows, one to train on and one to test"
-            named = None if original.purpose is None else original.purpose.predict
+            named = original.context.purpose.predict
             classes = 0 if self.target is not None or named is None else original.kept[named].n_unique()
             if classes > MANY_VALUES:
                 return f"{named} has {classes:,} values, but a learner can distinguish only {MANY_VALUES}"
@@ -224,7 +224,7 @@ class ClassificationLoss(Classification):
 
 def target_of(given: str | None, table: CodedTable) -> str | None:
     """Return the column to predict: the given one, else that of the policy, else the first sensitive one, if any."""
-    named = given if given is not None or table.purpose is None else table.purpose.predict
+    named = given if given is not None else table.context.purpose.predict
     return named if named is not None or not table.sensitive else table.sensitive[0].name
 
 

@@ -86,8 +86,8 @@ class Measure(ABC):
 
     def is_wanted(self, evidence: Evidence) -> bool:
         """Return whether Shoal reports this measure by default for this release."""
-        purpose = None if evidence.table is None else evidence.table.purpose
-        return self.reported.default or (purpose is not None and self.analysis.key in purpose.given)
+        named = () if evidence.table is None else evidence.table.context.purpose.given
+        return self.reported.default or self.analysis.key in named
 
     @abstractmethod
     def value(self, evidence: Evidence) -> float:

@@ -78,9 +78,9 @@ class RegressionOverlap(Measure):
         missing, table = super().why_unknown(evidence), evidence.table
         if missing is not None or table is None:
             return missing
-        if table.purpose is None or table.purpose.regression is None:
+        if table.context.purpose.regression is None:
             return "needs a regression: utility.regression names one"
-        found = _model(evidence, table.purpose.regression)
+        found = _model(evidence, table.context.purpose.regression)
         return found if isinstance(found, str) else None
 
     def value(self, evidence: Evidence) -> float:
@@ -104,10 +104,10 @@ def overlap(before: float, before_error: float, after: float, after_error: float
 
 def regressions(evidence: Evidence) -> Regressions:
     """Fit the model of the policy on the original and on the release. O(rows x terms^2)."""
-    purpose = evidence.original.purpose
-    if purpose is None or purpose.regression is None:
+    formula = evidence.original.context.purpose.regression
+    if formula is None:
         raise ShoalError("the policy names no regression: utility.regression does")
-    model = _model(evidence, purpose.regression)
+    model = _model(evidence, formula)
     if isinstance(model, str):
         raise ShoalError(f"the regression cannot be compared: {model}")
     old, new = model.original, model.fit_release()
@@ -120,8 +120,8 @@ def regressions(evidence: Evidence) -> Regressions:
         # What the original does not determine says nothing about the release.
         if np.isfinite(pair[0]):
             lines.append(Coefficient(name, *pair, *other, overlap(*pair, *other)))
-    formula = f"{purpose.regression.outcome} ~ {' + '.join(purpose.regression.on)}"
-    return Regressions(formula, model.kind, tuple(lines), old.rows, 0.0 if new is None else new.rows)
+    equation = f"{formula.outcome} ~ {' + '.join(formula.on)}"
+    return Regressions(equation, model.kind, tuple(lines), old.rows, 0.0 if new is None else new.rows)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -73,7 +73,7 @@ class WorkloadError(Measure):
         missing, table = super().why_unknown(evidence), evidence.table
         if missing is not None or table is None:
             return missing
-        queries = () if table.purpose is None else table.purpose.workload
+        queries = table.context.purpose.workload
         if not queries:
             return "needs a workload: utility.workload names a file of queries"
         quasi, secret = ({own.name for own in part} for part in (table.attributes, table.sensitive))
@@ -117,7 +117,7 @@ def answers(evidence: Evidence) -> list[Answer]:
 
 def _answers(evidence: Evidence) -> list[Answer]:
     table = evidence.original
-    queries = () if table.purpose is None else table.purpose.workload
+    queries = table.context.purpose.workload
     secret = {own.name for own in table.sensitive}
     sensitive = any(name in secret for query in queries for name in _columns(query))
     before, after = Spread.of_rows(table), Spread(evidence.published, sensitive=sensitive)

@@ -84,9 +84,9 @@ class DeltaPresence(Model):
         from shoal.judging.membership.presence_chances import presence
 
         published, original = evidence.published, evidence.table
-        if original is None or original.population is None:
+        if original is None or original.context.population is None:
             return self.verdict_unknown(published, "name the population in the policy, and give the original")
-        found = presence(published, original.population)
+        found = presence(published, original.context.population)
         least, most = float(found.low.min()), float(found.high.max())
         outside = (found.low < self.low - SLACK) | (found.high > self.high + SLACK)
         details = []
@@ -117,9 +117,10 @@ class DeltaPresence(Model):
 
         Suppressing rows does not help: the people are still in the table.
         """
-        if table.population is None or not len(table.population):
+        people = table.context.population
+        if people is None or not len(people):
             return None
-        share = table.rows / len(table.population)
+        share = table.rows / len(people)
         # Rounded so that the proposed value is feasible.
         if share > self.high + SLACK:
             side, proposed = f"more than {number(self.high)}", math.ceil(share * 10_000) / 10_000
@@ -130,7 +131,7 @@ class DeltaPresence(Model):
         else:
             return None
         return (
-            f"no release can satisfy {self.title}: the table has {table.rows:,} of the {len(table.population):,} "
+            f"no release can satisfy {self.title}: the table has {table.rows:,} of the {len(people):,} "
             f"people of the population, a share of {share:.4g}, {side}; this is everybody's average probability "
             f"({remedy})"
         )

@@ -70,11 +70,11 @@ class KMap(Model):
 
     def in_table(self, table: CodedTable) -> Model | None:
         """Return that enough people match, or the class size that is estimated to be enough."""
-        if table.population is not None:
+        if table.context.population is not None:
             return InPopulation.of(table, self.k, self.title)
         size = self.k
-        if table.population_size:
-            size = size_for_people(self.k, table.counting.everyone, table.population_size, self.error)
+        if table.context.population_size:
+            size = size_for_people(self.k, table.counting.everyone, table.context.population_size, self.error)
         return ClassSize(k=size, because=self.title) if size > 1 else None
 
     def infeasible(self, table: CodedTable, suppressible: int = 0) -> str | None:

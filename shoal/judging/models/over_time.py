@@ -63,10 +63,10 @@ class WithEarlier(Model):
     def verify(self, evidence: Evidence) -> Verdict:
         """Intersect the published rows with the earlier releases."""
         published = evidence.published
-        if evidence.table is None or evidence.table.earlier is None:
+        if evidence.table is None or evidence.table.context.earlier is None:
             why = "only the original says who may be in the earlier releases, too: give it"
             return self.verdict_unknown(published, why)
-        earlier = evidence.table.earlier
+        earlier = evidence.table.context.earlier
         try:
             newest, own = newest_issue(evidence, earlier)
         except DataError as error:

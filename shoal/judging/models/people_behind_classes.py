@@ -34,7 +34,8 @@ UNREADABLE = (
 
 def share_of(table: CodedTable) -> float | None:
     """Return the share of the population that is in the table; None if nobody knows its size."""
-    return None if not table.population_size else table.counting.everyone / table.population_size
+    size = table.context.population_size
+    return None if not size else table.counting.everyone / size
 
 
 def people_of(evidence: Evidence) -> int:
@@ -63,7 +64,7 @@ def seen_by(evidence: Evidence, by: str) -> Seen | str:
     if by == "prosecutor":
         return Seen(sizes)
     table = evidence.table
-    if table is not None and table.population is not None:
+    if table is not None and table.context.population is not None:
         crowd = evidence.population_sizes
         return Seen(sizes, note=UNREADABLE) if crowd is None else Seen(sizes, crowd)
     size = evidence.population_size
@@ -96,10 +97,11 @@ class InPopulation(GroupModel, Brief):
     @classmethod
     def of(cls, table: CodedTable, least: int, because: str) -> InPopulation | None:
         """Return the rule for a table; None if one person is enough: everybody of the table is in the population."""
-        assert table.population is not None
+        people = table.context.population
+        assert people is not None
         if least < 2:
             return None
-        return cls(least=least, because=because, codes=(table.quasi.wide, table.population), table=table)
+        return cls(least=least, because=because, codes=(table.quasi.wide, people), table=table)
 
     @property
     def title(self) -> str:

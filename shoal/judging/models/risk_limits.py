@@ -144,7 +144,7 @@ class HighestRisk(_Risk, GroupModel):
         """Return a class size, or that enough people of the population match."""
         if self.by == "prosecutor":
             return self
-        if table.population is not None:
+        if table.context.population is not None:
             return InPopulation.of(table, self.size, self.title)
         share = share_of(table)
         size = self.size if share is None else size_for_risk(float(self.highest), share, self.size)
@@ -195,7 +195,7 @@ class _OverAll(_Risk):
 
     def _share(self, table: CodedTable | None) -> float | None:
         """Return the share of the population that is in the table, where risks are estimated from it."""
-        counted = table is None or table.population is not None or self.by == "prosecutor"
+        counted = table is None or table.context.population is not None or self.by == "prosecutor"
         return None if table is None or counted else share_of(table)
 
     def overall(self, table: CodedTable) -> Overall:
@@ -222,7 +222,7 @@ class _OverAll(_Risk):
 
         Only where each row is a person: people with rows in several classes count in each of them.
         """
-        if not table.counting.adds_up or table.population is not None or suppressible >= table.rows:
+        if not table.counting.adds_up or table.context.population is not None or suppressible >= table.rows:
             return None
         rule = self.rule(table)
         for sizes, whose in ((np.array([table.rows], np.int64), ""), (table.blocks.size, "blocks")):

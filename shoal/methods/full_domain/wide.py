@@ -327,7 +327,7 @@ class WideSearch:
 
 def only(table: CodedTable, columns: list[int]) -> CodedTable:
     """Return a table with some of its quasi-identifiers, for a search."""
-    return replace(table, quasi=table.quasi.select(columns), population=None)
+    return replace(table.with_context(population=None), quasi=table.quasi.select(columns))
 
 
 def windows(table: CodedTable, sizes: LongVector, most: int) -> list[list[int]]:

@@ -103,7 +103,7 @@ def digest(table: CodedTable) -> str:
 
     shared = [one for one in table.countings if not one.adds_up]
     owners = [codes for one in shared for codes in (one.owner, one.place)]
-    for codes in (table.quasi.wide, table.secrets.wide, table.population, *owners):
+    for codes in (table.quasi.wide, table.secrets.wide, table.context.population, *owners):
         if codes is not None:
             found.update(str(codes.shape).encode())
             found.update(np.ascontiguousarray(codes).tobytes())

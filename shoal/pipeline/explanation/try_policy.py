@@ -85,13 +85,11 @@ def try_policy(table: CodedTable, policy: Policy, measure: str, run: Run, *, who
 def without_column(table: CodedTable, name: str) -> CodedTable:
     """Return the table as if nobody could know this quasi-identifier."""
     kept = [j for j, attribute in enumerate(table.attributes) if attribute.name != name]
-    population = table.population
-    return replace(
-        table,
-        quasi=table.quasi.select(kept),
-        columns=tuple(column for column in table.columns if column != name),
-        population=None if population is None else np.asfortranarray(population[:, kept]),
-    )
+    population = table.context.population
+    if population is not None:
+        table = table.with_context(population=np.asfortranarray(population[:, kept]))
+    columns = tuple(column for column in table.columns if column != name)
+    return replace(table, quasi=table.quasi.select(kept), columns=columns)
 
 
 def until(deadline: float, progress: Progress, begin: float, end: float) -> Progress:

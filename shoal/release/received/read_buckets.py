@@ -72,7 +72,7 @@ def read_buckets(
     intact = shuffled if in_buckets else cells.read(None)[0]
     first, *others = [_with_shuffling(shuffled, way) if way.in_buckets else intact for way in made.found]
     notes = [_describe_making(bucket, made.found, shuffled, table, by_record=record is not None)]
-    if not made.complete and table is not None and table.population is not None:
+    if not made.complete and table is not None and table.context.population is not None:
         notes.append(
             "not known: how likely people are to be in the table. There are too many ways in which columns may have "
             f"been shuffled; give {either(command='--record FILE', python='record')}"

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from shoal import io
-from shoal.coding import Attribute, CodedTable
+from shoal.coding import Attribute, CodedTable, Context
 from shoal.coding.columns import Columns
 from shoal.coding.counting import ByOwners
 from shoal.coding.encode import count_nameless_cells, encode
@@ -81,7 +81,7 @@ def encode_whole(
     """
     table = encode_with_population(frame, policy, population)
     given = policy.earlier if earlier is None else earlier
-    return replace(table, earlier=read_earlier(frame, policy, table, given)) if given else table
+    return table.with_context(earlier=read_earlier(frame, policy, table, given)) if given else table
 
 
 def read_earlier(frame: Frame, policy: Policy, table: CodedTable, given: Sequence[Any]) -> Earlier:
@@ -104,7 +104,7 @@ def read_earlier(frame: Frame, policy: Policy, table: CodedTable, given: Sequenc
             f"earlier releases cannot be intersected where guarantees count a {policy.groups[0]}, too: only people are "
             "followed from one release to the next"
         )
-    if table.population is not None and table.rows != frame.rows:
+    if table.context.population is not None and table.rows != frame.rows:
         raise DataError("earlier releases cannot be read where a column of the table says who is in it")
     whose = policy.people
     originals = [_original(one, policy, name) for one, name in zip(given, names, strict=True)]
@@ -340,7 +340,7 @@ class _Reader:
                 quasi=Columns.of(self.domain.attributes, known),
                 secrets=secrets,
                 countings=(ByOwners.of(secrets, person.astype(np.int32)),),
-                population=None,
+                context=Context(),
             )
             claimed = None if record is None else read_owners(record)
             found = (

@@ -138,7 +138,7 @@ def possible(published: Published, table: CodedTable | None, claimed: Making | N
         found.append(INTACT)
     if combinations.unseen():
         found += [APART] if claimed is None or not _may_be(claimed, combinations) else [claimed, APART]
-    of_people = combinations.of_people() if table.population is not None else ()
+    of_people = combinations.of_people() if table.context.population is not None else ()
     found += [Making.of(Shuffling(groups)) for groups in of_people or ()]
     return Ways(tuple(_first(claimed, list(dict.fromkeys(found)), claimed in found)), of_people is not None)
 
