@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 from pydantic import PlainValidator, WithJsonSchema
@@ -15,6 +15,9 @@ from shoal.release.perturbing import PERTURBATIONS, Perturbation
 from shoal.support.wording import format_value
 
 if TYPE_CHECKING:
+    from shoal.coding.roles import Role
+    from shoal.judging.models.model import Model
+    from shoal.methods.method import Method
     from shoal.policy.privacy import Privacy
     from shoal.policy.sections import Column, MethodChoice
 
@@ -68,28 +71,41 @@ def perturb_problems(
     for name, column in columns.items():
         if column.perturb is None:
             continue
-        path, way = format_path("columns", name, "perturb"), perturbation(column.perturb)
-        if column.role.removed or column.role.unperturbed:
-            why = column.role.unperturbed or "nothing of its values is published"
-            message = (
-                f"goes with columns that are published as they are, but the column is {column.role}: {why}"
-            )
-            found.append(Problem(path, message, "leave it out, or make the column plain"))
-        elif column.role.protected:
-            own = [model for model in models if getattr(model, "column_name", None) == name]
-            if not way.keeps_values:
-                can = ", ".join(other for other, one in PERTURBATIONS.items() if one.keeps_values)
-                message = (
-                    f"{way.name} makes values that nobody has, and models compare those of sensitive columns"
-                )
-                found.append(Problem(path, message, f"take one of {can}, or make the column plain"))
-            elif own:
-                message = (
-                    f"{own[0].title} would be a promise about values that are not true: it may hold for the published "
-                    "values and not for the true ones, or the other way round"
-                )
-                found.append(Problem(path, message, "leave it out, or make the column plain"))
-            elif kind is not None and kind.shows.buckets:
-                message = f"{kind.name} shuffles sensitive values within buckets, and these have to be true"
-                found.append(Problem(path, message, "leave it out, or make the column plain"))
+        own = [model for model in models if getattr(model, "column_name", None) == name]
+        conflict = _find_conflict(column.role, perturbation(column.perturb), own, kind)
+        if conflict is not None:
+            message, advice = conflict
+            path = format_path("columns", name, "perturb")
+            found.append(Problem(path, message, f"{advice}, or make the column plain"))
     return found
+
+
+def _find_conflict(
+    role: Role, way: Perturbation, models: Sequence[Model], method: type[Method] | None
+) -> tuple[str, str] | None:
+    """Return why a column of this role cannot be perturbed, and what to do instead; None if it can. `models` are those
+    of the column.
+    """
+    if role.removed or role.unperturbed:
+        why = role.unperturbed or "nothing of its values is published"
+        return (
+            f"goes with columns that are published as they are, but the column is {role}: {why}",
+            "leave it out",
+        )
+    if not role.protected:
+        return None
+    if not way.keeps_values:
+        can = ", ".join(other for other, one in PERTURBATIONS.items() if one.keeps_values)
+        why = f"{way.name} makes values that nobody has, and models compare those of sensitive columns"
+        return why, f"take one of {can}"
+    if models:
+        return (
+            f"{models[0].title} would be a promise about values that are not true: it may hold for the published "
+            "values and not for the true ones, or the other way round"
+        ), "leave it out"
+    if method is not None and method.shows.buckets:
+        return (
+            f"{method.name} shuffles sensitive values within buckets, and these have to be true",
+            "leave it out",
+        )
+    return None

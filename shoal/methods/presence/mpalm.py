@@ -157,10 +157,8 @@ class _Cutting:
             return None  # It is not published, so a split would gain nothing.
         for j, attribute in enumerate(self.table.attributes):
             codes = self.codes[box, j]
-            low, high = int(codes.min()), int(codes.max())
-            if low == high:
-                continue
-            candidates += self._cuts(attribute, j, codes - low, low, high, rows, people)
+            if codes.min() < codes.max():
+                candidates += self._cuts(attribute, j, codes, rows, people)
         good = [entry for entry in candidates if entry[0] >= 0]
         for _, j, first in sorted(good, key=lambda entry: (-entry[0], entry[1])):
             side = np.searchsorted(first, self.codes[box, j], side="right")
@@ -170,20 +168,12 @@ class _Cutting:
         return None
 
     def _cuts(
-        self,
-        attribute: Attribute,
-        j: int,
-        place: IntVector,
-        low: int,
-        high: int,
-        rows: IntVector,
-        people: IntVector,
+        self, attribute: Attribute, j: int, codes: IntVector, rows: IntVector, people: IntVector
     ) -> list[tuple[float, int, LongVector]]:
         """Return the splits of one column that presence allows: gain, column, and where the boxes begin."""
         tree = attribute.hierarchy
-        size = high - low + 1
-        inside = np.bincount(place, rows, size)
-        fitting = np.bincount(place, people, size)
+        low, high = int(codes.min()), int(codes.max())
+        inside, fitting = np.bincount(codes - low, rows), np.bincount(codes - low, people)
         present = np.flatnonzero(fitting) + low
         mixed = tree.free and high >= tree.ordered
         whole = float(self._lost(j, np.array([low]), np.array([high]))[0])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -334,15 +334,16 @@ class Search:
             high[:, j] = attribute.hierarchy.high[levels[j], low[:, j]]
         region_of = place[target_of]
         degrees = int(np.count_nonzero(good | (done.after == 0))) - 1
+        release = Release(region_of, low, high, tuple(levels.tolist()), relocated=True)
         facts: dict[str, Any] = {
             "mappings": self.lattice.size,
             "checked": len(self.tried),
             "relocations_tried": self.relocations,
             "loss_with_relocation": self.rank[0] if self.rank else None,
             "loss_without_relocation": self._without(),
-            **account(self.table, region_of, low, high, self.allowance, done.chi, degrees),
+            **account(self.table, release, self.allowance, done.chi, degrees),
         }
-        return Release(region_of, low, high, tuple(levels.tolist()), relocated=True, facts=facts)
+        return replace(release, facts=facts)
 
     def _without(self) -> float | None:
         """Return the loss of the best mapping that needs no relocation; None if there is none."""

@@ -170,7 +170,7 @@ def relocate_within(
     facts: dict[str, Any] = {
         **base.facts,
         "split": len(low) - len(base.low),
-        **account(table, region_of, low, high, allowance, chi, degrees),
+        **account(table, release, allowance, chi, degrees),
         **_compare_losses(table, base, measure, release),
     }
     return replace(release, facts=facts)

@@ -242,16 +242,10 @@ def count_false_cells(
 
 
 def account(
-    table: CodedTable,
-    region_of: IntVector,
-    low: IntMatrix,
-    high: IntMatrix,
-    allowance: Allowance,
-    chi: float,
-    degrees: int,
+    table: CodedTable, release: Release, allowance: Allowance, chi: float, degrees: int
 ) -> dict[str, Any]:
     """Return what the private record says about relocation: only counts, never which rows."""
-    counts, rows = count_false_cells(table.quasi.wide, region_of, low, high)
+    counts, rows = count_false_cells(table.quasi.wide, release.region_of, release.low, release.high)
     cells = int(counts.sum())
     return {
         "relocated_rows": rows,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -52,15 +52,10 @@ def as_written(frame: Frame) -> tuple[Frame, str]:
     texts = [bare for bare, _ in found.values()]
     if not texts:
         return frame, _unclear_points(frame)
-    european = [(",", ""), (",", "."), (",", " "), (",", "'")]
-    english = [(".", ","), (".", "'"), (".", " ")]
-    order = [*european, *english] if options.delimiter == ";" else [*english, *european]
-    fits = {signs: sum(plain_numbers(text, *signs) is not None for text in texts) for signs in order}
-    most = max(fits.values())
-    if not most:
+    likely = _find_likely_signs(texts, options)
+    if not likely:
         return frame, ""
-    # 1.234 next to 5,50 is a number of four digits: signs that fit all columns are better than those that fit some.
-    for decimal, thousands in (signs for signs in order if fits[signs] == most):
+    for decimal, thousands in likely:
         other = io.read(frame.path, replace(options, decimal=decimal, thousands=thousands))
         lost = [
             name
@@ -80,6 +75,17 @@ def as_written(frame: Frame) -> tuple[Frame, str]:
     names = {".": "a point", ",": "a comma", " ": "a space", "'": "an apostrophe"}
     words += [f"{names[thousands]} between thousands"] if thousands else []
     return other, " and ".join(words)
+
+
+def _find_likely_signs(texts: Sequence[pl.Series], options: ReadOptions) -> list[tuple[str, str]]:
+    """Return the decimal signs and signs between thousands that fit most columns, the likeliest first."""
+    european = [(",", ""), (",", "."), (",", " "), (",", "'")]
+    english = [(".", ","), (".", "'"), (".", " ")]
+    order = [*european, *english] if options.delimiter == ";" else [*english, *european]
+    fits = {signs: sum(plain_numbers(text, *signs) is not None for text in texts) for signs in order}
+    # 1.234 next to 5,50 is a number of four digits: signs that fit all columns are better than those that fit some.
+    most = max(fits.values())
+    return [signs for signs in order if fits[signs] == most > 0]
 
 
 def _unclear_points(frame: Frame) -> str:
