@@ -120,15 +120,15 @@ def assess(
     frame = io.read(chosen.source(source), chosen.read_options())
     table = encode_with_population(frame, chosen, population)
     evidence = Evidence.of_original(table, chosen.population_size)
-    own = evidence.as_sample
-    not_estimated, no_individual = own.why_no_estimates(after=False), own.why_no_weights(after=False)
+    own, _ = evidence.as_samples
+    not_estimated, no_individual = own.why_no_estimates, own.why_no_weights
     published = evidence.published
     return Assessment(
         tuple(attribute.name for attribute in table.attributes),
         published.sizes[published.class_of],
-        None if not_estimated else own.estimates(after=False),
+        None if not_estimated else own.estimates,
         not_estimated,
-        None if no_individual else own.individual(after=False),
+        None if no_individual else own.individual,
         no_individual,
         minimal_uniques_of(table, size),
     )

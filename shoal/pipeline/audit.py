@@ -9,6 +9,7 @@ from typing import Any
 from shoal.engines import engine_of
 from shoal.judging.case import Case
 from shoal.judging.identifier_columns import check_identifiers
+from shoal.judging.linking.sampled import warn_of_rare_weights
 from shoal.judging.measures.evaluate import explain_unmeasured
 from shoal.judging.models.feasibility import had_by_all
 from shoal.policy import Policy
@@ -87,7 +88,7 @@ def audit_case(
         notes=(
             *case.notes,
             *case.notes_on_following,
-            *case.as_sample.rare_weights,
+            *warn_of_rare_weights(case),
             *sure,
             *case.truthfulness.notes(),
             *unknown,

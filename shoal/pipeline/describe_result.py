@@ -9,6 +9,7 @@ from shoal.documents.card import card_of
 from shoal.documents.codebook.book import Codebook
 from shoal.documents.codebook.describe import codebook
 from shoal.io.sheet import Sheet
+from shoal.judging.linking.sampled import warn_of_rare_weights
 from shoal.judging.measures.evaluate import false_losses
 from shoal.judging.models.feasibility import all_in_one, find_unprotected, had_by_all
 from shoal.judging.read_case import domain_sizes
@@ -41,7 +42,7 @@ def describe_result(
     notes += all_in_one(case.original, case.requirements, case.published.public_classes)
     notes += false_losses(case) if release.relocated else []
     notes += case.notes_on_following
-    notes += case.as_sample.rare_weights
+    notes += warn_of_rare_weights(case)
     notes += had_by_all(case.groups, case.requirements) if case.persons.followed else []
     recoded = [name for name, own in made.frame.options.columns.items() if own.null_values]
     if recoded:

@@ -174,16 +174,7 @@ def _wait(child: int, heeded: Sequence[int], notes: int, answer: int, woken: int
                 break
             *lines, rest = (rest + text).split(b"\n")
             for line in lines:
-                what, value = json.loads(line)
-                seen.take(what, value)
-                if what == "moving" and value and not came:
-                    with contextlib.suppress(BrokenPipeError):
-                        os.write(answer, b".")
-                elif what == "moving" and value:
-                    seen.moving = False  # it was not allowed to begin
-                    if asked:
-                        with contextlib.suppress(BrokenPipeError):
-                            os.write(answer, TOO_LATE)
+                _take_note(line, seen, answer, came=bool(came), asked=asked)
         if woken in ready:
             came += [number for number in os.read(woken, 64) if number in heeded]
             until = until or time.monotonic() + PATIENCE
@@ -196,6 +187,22 @@ def _wait(child: int, heeded: Sequence[int], notes: int, answer: int, woken: int
             with contextlib.suppress(ProcessLookupError):
                 os.kill(child, signal.SIGKILL)
             until = time.monotonic() + PATIENCE
+    return _end(child, seen, came, asked)
+
+
+def _take_note(note: bytes, seen: Journal, answer: int, *, came: bool, asked: bool) -> None:
+    """Take one note of the work, and answer whether it may begin to move files: not once an interrupt `came`."""
+    what, value = json.loads(note)
+    seen.take(what, value)
+    if what == "moving" and value:
+        seen.moving = not came
+        if asked or not came:
+            with contextlib.suppress(BrokenPipeError):
+                os.write(answer, TOO_LATE if came else b".")
+
+
+def _end(child: int, seen: Journal, came: Sequence[int], asked: bool) -> int:
+    """Return the exit code of work that has ended, and tidy up what it could not."""
     try:
         _, status = os.waitpid(child, 0)
     except ChildProcessError:  # somebody else has waited for it

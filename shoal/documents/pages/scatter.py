@@ -115,31 +115,44 @@ def scatter(
         parts.append(
             element("path", d=path, fill="none", stroke=SOFT, stroke_width=1.2, stroke_dasharray="5 4")
         )
-    shown = [point.label or point.name for point in points]
-    must = [point.must for point in points]
-    names = names_of(shown, at, must)
-    listed: list[str] = []
-    if any(own and place not in names for place, own in enumerate(must)):
-        # Numbers always find room. They run along the line, and the names stand below the drawing.
-        order = sorted((place for place, own in enumerate(must) if own), key=lambda place: at[place])
-        listed = [points[place].name for place in order]
-        shown = ["" for _ in points]
-        for number, place in enumerate(order, start=1):
-            shown[place] = str(number)
-        names = names_of(shown, at, must, farthest=len(points) + 4)
+    shown, names, listed = _place_names(points, at)
     for point, spot in zip(points, at, strict=True):
         mark = _shape(point.group, spot)
         parts.append(element("g", element("title", escape(printable(point.name))), mark))
     for place, box in names.items():
         parts += _draw_name(shown[place], points[place].must, at[place], box)
     rows = -(-len(listed) // 2)
-    for number, name in enumerate(listed):
+    parts += _list_names(listed, rows)
+    height = HEIGHT + (18 * rows + 16 if listed else 0)
+    return figure(key, title, description, *parts, viewBox=f"0 0 {WIDTH} {height}", class_="wide")
+
+
+def _place_names(
+    points: Sequence[Point], at: Sequence[tuple[float, float]]
+) -> tuple[list[str], dict[int, Box], list[str]]:
+    """Return what is written next to each point, the places where that is, and the names to list below the drawing."""
+    shown = [point.label or point.name for point in points]
+    must = [point.must for point in points]
+    names = names_of(shown, at, must)
+    if all(place in names for place, own in enumerate(must) if own):
+        return shown, names, []
+    # Numbers always find room. They run along the line, and the names stand below the drawing.
+    order = sorted((place for place, own in enumerate(must) if own), key=lambda place: at[place])
+    shown = ["" for _ in points]
+    for number, place in enumerate(order, start=1):
+        shown[place] = str(number)
+    return shown, names_of(shown, at, must, farthest=len(points) + 4), [points[place].name for place in order]
+
+
+def _list_names(names: Sequence[str], rows: int) -> list[str]:
+    """List numbered names in two columns below the drawing."""
+    parts = []
+    for number, name in enumerate(names):
         left, line = LEFT + (WIDTH - LEFT) / 2 * (number // rows), HEIGHT + 20 + 18 * (number % rows)
         bold = {"font_weight": 650, "text_anchor": "end", "fill": INK}
         parts.append(text(str(number + 1), x=left + 16, y=line, font_size=SIZE, **bold))
         parts.append(text(short(name), x=left + 26, y=line, font_size=SIZE, fill=INK))
-    height = HEIGHT + (18 * rows + 16 if listed else 0)
-    return figure(key, title, description, *parts, viewBox=f"0 0 {WIDTH} {height}", class_="wide")
+    return parts
 
 
 def short(name: str) -> str:

@@ -26,17 +26,15 @@ def build_population_section(subject: Subject) -> Section:
 
 
 def _estimates(subject: Subject) -> Iterator[Part]:
-    own, people = subject.as_sample, subject.population_size
+    people = subject.population_size
     if people is None:
         yield Words(
             "The policy does not say how many people could be in the table ([population] size), so how many rows are "
             "unique in the population is not estimated."
         )
         return
-    whys = [own.why_no_estimates(after=after) for after in (False, True)]
-    found = [
-        None if why else own.estimates(after=after) for after, why in zip((False, True), whys, strict=True)
-    ]
+    whys = [own.why_no_estimates for own in subject.as_samples]
+    found = [None if why else own.estimates for own, why in zip(subject.as_samples, whys, strict=True)]
     if all(one is None for one in found):
         yield Words(f"How many rows are unique in the population is not estimated: {whys[0]}.")
         return
@@ -70,13 +68,10 @@ def _cell(one: Estimate) -> str:
 
 
 def _individual(subject: Subject) -> Iterator[Part]:
-    own = subject.as_sample
     if subject.table.kept.weights is None and subject.survey is None:
         return
-    whys = [own.why_no_weights(after=after) for after in (False, True)]
-    risks = [
-        None if why else own.individual(after=after) for after, why in zip((False, True), whys, strict=True)
-    ]
+    whys = [own.why_no_weights for own in subject.as_samples]
+    risks = [None if why else own.individual for own, why in zip(subject.as_samples, whys, strict=True)]
     rows = [
         (
             title,
@@ -148,8 +143,9 @@ def _highest(found: SinglingOut) -> list[tuple[str, str, str]]:
 
 
 def _after(subject: Subject) -> str:
-    why = subject.as_sample.why_no_sets(after=True)
+    _, after = subject.as_samples
+    why = after.why_no_sets
     if why is not None:
         return f"not known, because {why}" if why.startswith(("the ", "people ")) else f"not known: it {why}"
-    found = subject.as_sample.minimal_uniques(after=True)
+    found = after.minimal_uniques
     return f"{found.people:,} of {found.of:,} ({percent(found.people / max(found.of, 1))})"

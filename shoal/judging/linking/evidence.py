@@ -261,9 +261,9 @@ class Evidence(Brief):
         return people_followed(self.published, self.original, self.consistency, person, crowd_of)
 
     @cached_property
-    def as_sample(self) -> Sampled:
-        """What the rows say about risk if they are a sample of a population."""
-        return Sampled(self)
+    def as_samples(self) -> tuple[Sampled, Sampled]:
+        """What the rows before and after say about risk if they are a sample of a population."""
+        return Sampled(self, after=False), Sampled(self, after=True)
 
     @cached_property
     def population_sizes(self) -> LongVector | None:

@@ -1,8 +1,4 @@
-"""`Sampled`: what a table and its release say about risk if they are a sample of a population.
-
-Before means the original as if its quasi-identifiers were published as they are, after means the published rows. Each
-part is computed once.
-"""
+"""`Sampled`: what a table or its release says about risk if it is a sample of a population; each part computed once."""
 
 from __future__ import annotations
 
@@ -32,40 +28,32 @@ UNSEEN = "the rows of the table are on Spark, and it needs them one by one"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Sampled(Brief):
-    """Population uniqueness, individual risk and minimal uniques, before and after."""
+    """Population uniqueness, individual risk and minimal uniques, before or after."""
 
     evidence: Evidence
+    after: bool
+    """The published rows are the sample; else the original, as if its quasi-identifiers were published as they are."""
 
     # --- population uniqueness ----------------------------------------------------------------------------
 
-    def why_no_estimates(self, *, after: bool) -> str | None:
-        """Return why nothing can be estimated about the population, or None."""
-        why = self._why_no_classes(after=after, people=True)
-        if why is None:
-            why = requires(int(self.sizes(after=after).sum()), self.evidence.population_size)
-        return why
-
-    def estimates(self, *, after: bool) -> Estimates:
-        """Return how many rows are unique in the population, by all estimators."""
-        return self._estimates_after if after else self._estimates_before
+    @property
+    def why_no_estimates(self) -> str | None:
+        """Why nothing can be estimated about the population, or None."""
+        why = self._why_no_classes(people=True)
+        return requires(int(self.sizes.sum()), self.evidence.population_size) if why is None else why
 
     @cached_property
-    def _estimates_before(self) -> Estimates:
-        return self._estimate(after=False)
-
-    @cached_property
-    def _estimates_after(self) -> Estimates:
-        return self._estimate(after=True)
-
-    def _estimate(self, *, after: bool) -> Estimates:
-        why, people = self.why_no_estimates(after=after), self.evidence.population_size
+    def estimates(self) -> Estimates:
+        """How many rows are unique in the population, by all estimators."""
+        why, people = self.why_no_estimates, self.evidence.population_size
         if why is not None or people is None:
             raise DataError(f"population uniqueness cannot be estimated: {why}")
-        return estimate_uniques(self.sizes(after=after), people)
+        return estimate_uniques(self.sizes, people)
 
-    def sizes(self, *, after: bool) -> LongVector:
-        """Return how many people each class has: equal rows, or people with equal rows, if these can be followed."""
-        if after:
+    @property
+    def sizes(self) -> LongVector:
+        """How many people each class has: equal rows, or people with equal rows, if these can be followed."""
+        if self.after:
             return self.evidence.sizes
         table, (number, count) = self.evidence.original, self._classes_before
         if table.counting.followed:
@@ -78,84 +66,62 @@ class Sampled(Brief):
         number, first = self.evidence.original.number_rows(as_read=True)
         return number, len(first)
 
-    def _why_no_classes(self, *, after: bool, people: bool) -> str | None:
+    def _why_no_classes(self, *, people: bool) -> str | None:
         """Return why classes do not say how many people are alike. `people`: those who can be followed are counted."""
-        evidence, table = self.evidence, self.evidence.table
+        why, evidence, table = self._why_unseen, self.evidence, self.evidence.table
+        if why is not None:
+            return why
         followed = people and (evidence.persons.followed or (table is not None and table.counting.followed))
-        if not after and table is None:
-            return "needs the original table"
-        if not after and table is not None and not table.rows_known:
-            return UNSEEN
-        if after and not evidence.classes_tell:
-            return "the size of an equivalence class does not say who can be found in this release"
-        if after and evidence.owners.unknown:
-            return f"people cannot be counted: {evidence.owners.unknown}"
         several = (table is not None and not table.counting.adds_up) or (
-            after and evidence.owners.person is not None
+            self.after and evidence.owners.person is not None
         )
         return SEVERAL if several and not followed else None
 
+    @property
+    def _why_unseen(self) -> str | None:
+        """Why nobody knows which rows are alike, or who has them."""
+        evidence, table = self.evidence, self.evidence.table
+        if not self.after:
+            return "needs the original table" if table is None else None if table.rows_known else UNSEEN
+        if not evidence.classes_tell:
+            return "the size of an equivalence class does not say who can be found in this release"
+        return f"people cannot be counted: {evidence.owners.unknown}" if evidence.owners.unknown else None
+
     # --- individual risk ----------------------------------------------------------------------------------
 
-    def why_no_weights(self, *, after: bool) -> str | None:
-        """Return why there is no individual risk, or None."""
-        why = self._why_no_classes(after=after, people=False)
+    @property
+    def why_no_weights(self) -> str | None:
+        """Why there is no individual risk, or None."""
+        why = self._why_no_classes(people=False)
         if why is not None:
             return why
         table = self.evidence.table
-        known = self.evidence.survey if after else None if table is None else table.survey_weights
+        known = self.evidence.survey if self.after else None if table is None else table.survey_weights
         if known is not None:
             return None
-        if after and table is not None and table.kept.weights is not None:
+        if self.after and table is not None and table.kept.weights is not None:
             return "the release shows no survey weights that can be read"
         return 'needs survey weights: a column with role = "weight" in the policy'
 
-    def individual(self, *, after: bool) -> IndividualRisk:
-        """Return the individual risk of each row."""
-        return self._individual_after if after else self._individual_before
-
     @cached_property
-    def _individual_before(self) -> IndividualRisk:
-        self._need(self.why_no_weights(after=False), "individual risk")
-        weights = self.evidence.original.survey_weights
+    def individual(self) -> IndividualRisk:
+        """The individual risk of each row."""
+        self._need(self.why_no_weights, "individual risk")
+        weights, published = self.evidence.survey, self.evidence.published
+        classes = published.class_of, published.classes
+        if not self.after:
+            weights, classes = self.evidence.original.survey_weights, self._classes_before
         assert weights is not None
-        return individual_risk(*self._classes_before, weights)
-
-    @cached_property
-    def _individual_after(self) -> IndividualRisk:
-        self._need(self.why_no_weights(after=True), "individual risk")
-        assert self.evidence.survey is not None
-        published = self.evidence.published
-        return individual_risk(published.class_of, published.classes, self.evidence.survey)
-
-    @cached_property
-    def rare_weights(self) -> tuple[str, ...]:
-        """Warn of published survey weights that few rows share: they may tell who somebody is."""
-        shown, least = self.evidence.survey, max(self.evidence.k, 2)
-        if shown is None:
-            return ()
-        _, number, rows = np.unique(shown, return_inverse=True, return_counts=True)
-        rare = int(np.count_nonzero(rows[number] < least))
-        if not rare:
-            return ()
-        return (
-            f"{rare:,} of {len(shown):,} published rows have a survey weight that fewer than {least} rows share. No "
-            "requirement protects weights: whoever knows how they were computed may recognize people. Round the "
-            "weights, or leave them out",
-        )
+        return individual_risk(*classes, weights)
 
     # --- minimal uniques ----------------------------------------------------------------------------------
 
-    def why_no_sets(self, *, after: bool) -> str | None:
-        """Return why minimal uniques cannot be found, or None."""
-        evidence, table = self.evidence, self.evidence.table
-        if not after:
-            return "needs the original table" if table is None else None if table.rows_known else UNSEEN
-        published = evidence.published
-        if not evidence.classes_tell:
-            return "the size of an equivalence class does not say who can be found in this release"
-        if evidence.owners.unknown:
-            return f"people cannot be counted: {evidence.owners.unknown}"
+    @property
+    def why_no_sets(self) -> str | None:
+        """Why minimal uniques cannot be found, or None."""
+        why, evidence, published = self._why_unseen, self.evidence, self.evidence.published
+        if why is not None or not self.after:
+            return why
         if int(evidence.sizes.min(initial=2)) > 1:
             return None
         if len(published.class_of) < published.rows:
@@ -164,18 +130,12 @@ class Sampled(Brief):
             return "needs the original table, to tell the values of each published cell"
         return None
 
-    def minimal_uniques(self, *, after: bool) -> SinglingOut:
-        """Return the minimal uniques of up to four columns."""
-        return self._uniques_after if after else self._uniques_before
-
     @cached_property
-    def _uniques_before(self) -> SinglingOut:
-        self._need(self.why_no_sets(after=False), "who is singled out by few columns")
-        return minimal_uniques_of(self.evidence.original)
-
-    @cached_property
-    def _uniques_after(self) -> SinglingOut:
-        self._need(self.why_no_sets(after=True), "who is singled out by few columns")
+    def minimal_uniques(self) -> SinglingOut:
+        """The minimal uniques of up to four columns."""
+        self._need(self.why_no_sets, "who is singled out by few columns")
+        if not self.after:
+            return minimal_uniques_of(self.evidence.original)
         evidence, published = self.evidence, self.evidence.published
         width = len(published.attributes)
         if int(evidence.sizes.min(initial=2)) > 1:
@@ -218,3 +178,19 @@ def minimal_uniques_of(table: CodedTable, largest: int = LARGEST) -> SinglingOut
     """Return the minimal uniques of a table's quasi-identifiers."""
     person = None if table.counting.adds_up else table.counting.owner
     return find_minimal_uniques(table.quasi.narrow, table.rows, largest=largest, person=person)
+
+
+def warn_of_rare_weights(evidence: Evidence) -> tuple[str, ...]:
+    """Warn of published survey weights that few rows share: they may tell who somebody is."""
+    shown, least = evidence.survey, max(evidence.k, 2)
+    if shown is None:
+        return ()
+    _, number, rows = np.unique(shown, return_inverse=True, return_counts=True)
+    rare = int(np.count_nonzero(rows[number] < least))
+    if not rare:
+        return ()
+    return (
+        f"{rare:,} of {len(shown):,} published rows have a survey weight that fewer than {least} rows share. No "
+        "requirement protects weights: whoever knows how they were computed may recognize people. Round the "
+        "weights, or leave them out",
+    )

@@ -26,13 +26,13 @@ class Individual(Measure):
 
     def why_unknown(self, evidence: Evidence) -> str | None:
         """Return why there is no individual risk."""
-        return evidence.as_sample.why_no_weights(after=self.after)
+        return evidence.as_samples[self.after].why_no_weights
 
     def value(self, evidence: Evidence) -> float:
         """Return the figure."""
         if self.why_unknown(evidence) is not None:
             return float("nan")
-        return float(getattr(evidence.as_sample.individual(after=self.after), self.figure))
+        return float(getattr(evidence.as_samples[self.after].individual, self.figure))
 
 
 def describe_risks(known: Mapping[str, float]) -> list[str]:

@@ -28,16 +28,15 @@ class PopulationUnique(Measure):
 
     def why_unknown(self, evidence: Evidence) -> str | None:
         """Return why there is no estimate: missing data, or an estimator that does not converge."""
-        why = evidence.as_sample.why_no_estimates(after=self.after)
-        return (
-            why if why is not None else evidence.as_sample.estimates(after=self.after)[self.estimator].refused
-        )
+        sample = evidence.as_samples[self.after]
+        why = sample.why_no_estimates
+        return why if why is not None else sample.estimates[self.estimator].refused
 
     def value(self, evidence: Evidence) -> float:
         """Return the estimated share of rows."""
-        if evidence.as_sample.why_no_estimates(after=self.after) is not None:
+        if evidence.as_samples[self.after].why_no_estimates is not None:
             return float("nan")
-        return evidence.as_sample.estimates(after=self.after)[self.estimator].share
+        return evidence.as_samples[self.after].estimates[self.estimator].share
 
 
 class PitmanBefore(PopulationUnique):

@@ -16,13 +16,13 @@ class SingledOut(Measure):
 
     def why_unknown(self, evidence: Evidence) -> str | None:
         """Return why minimal uniques cannot be found."""
-        return evidence.as_sample.why_no_sets(after=self.after)
+        return evidence.as_samples[self.after].why_no_sets
 
     def value(self, evidence: Evidence) -> float:
         """Find all minimal uniques."""
         if self.why_unknown(evidence) is not None:
             return float("nan")
-        found = evidence.as_sample.minimal_uniques(after=self.after)
+        found = evidence.as_samples[self.after].minimal_uniques
         return found.people / max(found.of, 1)
 
 
