@@ -15,7 +15,7 @@ def public_case(case: Case) -> Case:
     policy, and neither the domains of the original nor how many rows were suppressed, nor what is estimated for a
     population.
     """
-    plans = case.policy.plans(list(case.policy.columns), of_release=True)
+    plans = case.policy.column_plans.values()
     shown = replace(
         case.published,
         attributes=tuple(attribute_of(plan) for plan in plans if plan.role.generalized),

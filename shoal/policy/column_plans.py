@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from shoal.coding.column_plan import ColumnPlan
-from shoal.coding.roles import DROP, IDENTIFIER, PLAIN
+from shoal.coding.roles import DROP, IDENTIFIER, PLAIN, Role
 from shoal.errors import PolicyError, Problem, did_you_mean
 from shoal.policy.column_checks import collisions
 from shoal.policy.hierarchies import plan_hierarchy
@@ -33,7 +33,8 @@ def plan_columns(policy: Policy, names: Sequence[str]) -> tuple[ColumnPlan, ...]
         for name, own in policy.columns.items()
         if own.order is not None and own.order not in names
     ]
-    other = [name for name in names if name not in policy.columns and name != _member(policy)]
+    plans = _plan(policy, names, PLAIN if policy.data.other_columns == "plain" else DROP)
+    other = [own.name for own in plans if own.name not in policy.columns and own.role != IDENTIFIER]
     if other and policy.data.other_columns == "refuse":
         more = f" and {len(other) - LISTED} more" if len(other) > LISTED else ""
         listed = ", ".join(other[:LISTED]) + more
@@ -42,8 +43,7 @@ def plan_columns(policy: Policy, names: Sequence[str]) -> tuple[ColumnPlan, ...]
         problems.append(Problem("columns", f"the table has columns without a role: {listed}", hint))
     if problems:
         raise PolicyError(problems)
-    plain = policy.data.other_columns == "plain"
-    return tuple(_plan(policy, name, plain=plain) for name in names)
+    return plans
 
 
 def plan_release(policy: Policy, names: Sequence[str]) -> tuple[ColumnPlan, ...]:
@@ -52,7 +52,7 @@ def plan_release(policy: Policy, names: Sequence[str]) -> tuple[ColumnPlan, ...]
     problems = _check_missing(policy, names, [name for name in wanted if name not in names], "release")
     if problems:
         raise PolicyError(problems)
-    return tuple(_plan(policy, name, plain=True) for name in names)
+    return _plan(policy, names, PLAIN)
 
 
 def _check_missing(policy: Policy, names: Sequence[str], lacking: Sequence[str], what: str) -> list[Problem]:
@@ -66,24 +66,20 @@ def _check_missing(policy: Policy, names: Sequence[str], lacking: Sequence[str],
     return [Problem(format_path("columns", name), missing, did_you_mean(name, names)) for name in lacking]
 
 
-def _member(policy: Policy) -> str | None:
-    """Return the column that says who is in the table, if there is one."""
-    return None if policy.population is None else policy.population.column
+def _plan(policy: Policy, names: Sequence[str], other: Role) -> tuple[ColumnPlan, ...]:
+    """Return what to do with columns; those that the policy does not name have the `other` role, except the one that
+    says who is in the table."""
+    member = None if policy.population is None else policy.population.column
+    return tuple(
+        policy.column_plans.get(name) or ColumnPlan(name, IDENTIFIER if name == member else other)
+        for name in names
+    )
 
 
-def _plan(policy: Policy, name: str, *, plain: bool) -> ColumnPlan:
-    """Return what to do with a column; one that the policy does not name is published if it may be `plain`."""
-    column = policy.columns.get(name)
-    if column is None:
-        return ColumnPlan(name, IDENTIFIER if name == _member(policy) else PLAIN if plain else DROP)
+def plan_column(policy: Policy, name: str) -> ColumnPlan:
+    """Return what to do with a column that a policy names."""
+    own = policy.columns[name]
+    tree = plan_hierarchy(own.hierarchy, policy.base)
     return ColumnPlan(
-        name,
-        column.role,
-        plan_hierarchy(column.hierarchy, policy.base),
-        column.weight,
-        column.limit,
-        column.publish,
-        group=column.group,
-        show=column.show,
-        order=column.order,
+        name, own.role, tree, own.weight, own.limit, own.publish, own.order, group=own.group, show=own.show
     )

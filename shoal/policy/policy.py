@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any
@@ -27,7 +28,7 @@ from shoal.judging.measures import MEASURES
 from shoal.methods import METHODS
 from shoal.policy import toml
 from shoal.policy.checks import problems_of
-from shoal.policy.column_plans import plan_columns, plan_release
+from shoal.policy.column_plans import plan_column, plan_columns, plan_release
 from shoal.policy.field_docs import describe_fields
 from shoal.policy.file_limits import problems_in_file
 from shoal.policy.keywords import tables_of
@@ -357,6 +358,11 @@ class Policy(BaseModel):
     def names(self, role: Role) -> tuple[str, ...]:
         """Return the columns of a role, in the order of the policy."""
         return tuple(name for name, column in self.columns.items() if column.role == role)
+
+    @cached_property
+    def column_plans(self) -> dict[str, ColumnPlan]:
+        """What to do with each column that it names."""
+        return {name: plan_column(self, name) for name in self.columns}
 
     def plans(self, names: Sequence[str], *, of_release: bool = False) -> tuple[ColumnPlan, ...]:
         """Return what to do with each column of a table, in the order of the table.

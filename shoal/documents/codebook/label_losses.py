@@ -31,7 +31,7 @@ def losses_shown(shown: Callable[[str], Shown | None], policy: Policy) -> dict[s
     are left out whose labels have no width, such as masks, or are too many. O(rows), and time for each label.
     """
     found = {}
-    for plan in policy.plans(list(policy.columns), of_release=True):
+    for plan in policy.column_plans.values():
         own = shown(plan.name) if plan.role.generalized else None
         if own is None or not 0 < len(own[0]) <= MOST_LABELS:
             continue

@@ -120,12 +120,11 @@ def _values(case: Case) -> Iterator[tuple[Bins, FloatVector]]:
     """
     published, policy = case.published, case.policy
     gate = Gate.of(case.requirements)
-    plans = {plan.name: plan for plan in policy.plans(list(policy.columns), of_release=True)}
     columns: dict[str, tuple[pl.Series, ColumnPlan]] = {}
     for j, attribute in enumerate(published.sensitive):
         codes = published.sensitive_codes[:, j]
         shown = attribute.hierarchy.leaves.gather(codes[codes >= 0].astype(np.uint32))
-        columns[attribute.name] = shown, plans[attribute.name]
+        columns[attribute.name] = shown, policy.column_plans[attribute.name]
     columns |= {
         name: (case.sheet[name], ColumnPlan(name, PLAIN))
         for name in (*policy.names(PLAIN), *columns_without_role(case))

@@ -33,14 +33,13 @@ RISKS = ("risk-", "unique-")
 
 def columns_in_bins(subject: Subject) -> list[Bins]:
     """Choose bins for the quasi-identifiers and the sensitive columns."""
-    table, gate = subject.table, subject.gate
-    plans = {plan.name: plan for plan in subject.policy.plans(table.columns, of_release=True)}
+    table, gate, policy = subject.table, subject.gate, subject.policy
     return [
         bins_of(
             attribute,
             counts,
             gate,
-            made_from_data=parse_hierarchy(plans[attribute.name].hierarchy).names_values,
+            made_from_data=parse_hierarchy(policy.column_plans[attribute.name].hierarchy).names_values,
         )
         for attribute, counts in zip(
             (*table.attributes, *table.sensitive), (*table.value_counts, *table.sensitive_counts), strict=True
