@@ -35,8 +35,8 @@ def build_requirements_section(
     rows = []
     for key, value in policy.privacy.values_by_key.items():
         kind = KINDS[key][0]
-        words = (followed and kind.summary_of_followed) or (several and kind.summary_of_people)
-        rows.append((key, _words(value), words or kind.key.meaning))
+        words = kind.describe_guarantee(several=several, followed=followed)
+        rows.append((key, _words(value), kind.key.meaning if words == kind.summary else words))
     if policy.privacy.notion:
         rows.append(("notion", policy.privacy.notion, MODELS[policy.privacy.notion].summary))
     if policy.privacy.adversary:

@@ -36,14 +36,6 @@ class KAnonymity(GroupModel):
     summary: ClassVar[str] = (
         "an adversary who knows a person's quasi-identifiers cannot narrow them down to fewer than k rows"
     )
-    summary_of_people: ClassVar[str] = (
-        "an adversary who knows the quasi-identifiers of one row of a person cannot narrow it down to the rows of "
-        "fewer than k people"
-    )
-    summary_of_followed: ClassVar[str] = (
-        "an adversary who knows the quasi-identifiers of all rows of a person cannot narrow them down to fewer than k "
-        "people"
-    )
     key: ClassVar[Key] = K
     usual: ClassVar[Any] = 5
     about: ClassVar[str] = "knows-members"
@@ -54,6 +46,14 @@ class KAnonymity(GroupModel):
 
     k: Annotated[int, Bounds(ge=2)]
     """Smallest allowed class."""
+
+    @classmethod
+    def describe_guarantee(cls, *, several: bool, followed: bool) -> str:
+        """Describe the guarantee in one line."""
+        one = "one row of a person cannot narrow it down to the rows of"
+        known = "all rows of a person cannot narrow them down to" if followed else one
+        words = f"an adversary who knows the quasi-identifiers of {known} fewer than k people"
+        return words if followed or several else cls.summary
 
     @classmethod
     def looser(cls, value: Any) -> Any:

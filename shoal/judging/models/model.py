@@ -43,10 +43,6 @@ class Model(ABC):
     """The key in the registry."""
     summary: ClassVar[str]
     """One line: what it guarantees, as the release card says it."""
-    summary_of_people: ClassVar[str] = ""
-    """The same where some people have several rows; empty if the words are right then, too."""
-    summary_of_followed: ClassVar[str] = ""
-    """The same where rows of a person can be followed; empty if the words for people are right then, too."""
     key: ClassVar[Key]
     """The key of `[privacy]` that asks for it."""
     rules: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
@@ -150,10 +146,10 @@ class Model(ABC):
         """The same if the adversary also learns from which release the method chose; 1: any."""
         return 1.0
 
-    def describe_guarantee(self, *, several: bool, followed: bool) -> str:
-        """Describe the guarantee in one line; `several` rows of a person, or `followed` ones, change the words."""
-        words = (followed and self.summary_of_followed) or (several and self.summary_of_people)
-        return words or self.summary
+    @classmethod
+    def describe_guarantee(cls, *, several: bool, followed: bool) -> str:
+        """Describe the guarantee in one line; `several` rows of a person, or `followed` ones, may change the words."""
+        return cls.summary
 
     @property
     def by_classes(self) -> GroupModel | None:
