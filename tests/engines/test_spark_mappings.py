@@ -126,7 +126,7 @@ def test_full_domain_finds_the_optimum_of_trying_all_mappings(case, most):
     unit = judge.objective.unit
     assert release.facts["loss"] == pytest.approx(value * unit, abs=1e-9)
     shown = published(table, requirements, levels)
-    kept = {tuple(row) for row in shown.low.tolist()}
+    kept = {tuple(row) for row in shown.cells.low.tolist()}
     failing = there.find_failing(np.array(levels, np.int64))._together()
     assert len(failing) == len(failing.unique())
     every = {
