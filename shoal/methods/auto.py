@@ -1,4 +1,7 @@
-"""`auto`: tries the other methods and takes the best release. Only its options are here; comparing/ does the work."""
+"""`auto`: tries the other methods and takes the best release. Only its options are here.
+
+`shoal.pipeline.comparison` does the work.
+"""
 
 from __future__ import annotations
 

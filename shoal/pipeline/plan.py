@@ -44,7 +44,7 @@ class Plan(Brief):
             from shoal.methods.cell_suppression import cells_problems
 
             problems += cells_problems(method, requirements)
-        if policy.engine.name == "local" and policy.engine.part_rows:
+        if policy.engine.part_rows and not policy.engine.on_cluster:
             problems += division_problems(method)
         if problems:
             raise PolicyError(problems)

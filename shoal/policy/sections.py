@@ -397,11 +397,17 @@ class Engine(Part):
 
         return Division(self.part_rows, self.jobs)
 
+    @property
+    def on_cluster(self) -> bool:
+        """Whether a cluster has the rows, so that this process neither reads files nor divides tables."""
+        return self.name == "spark"
+
     @model_validator(mode="after")
     def _of_spark(self) -> Engine:
-        if self.name == "local" and (self.master is not None or self.settings):
+        if not self.on_cluster and (self.master is not None or self.settings):
             given = "master" if self.master is not None else "settings"
             raise wrong(
-                f"{given} is about Spark, and the engine is local", 'set name = "spark", or leave it out'
+                f"{given} is about Spark, and the engine is {self.name}",
+                'set name = "spark", or leave it out',
             )
         return self

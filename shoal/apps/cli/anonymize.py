@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from shoal.apps.cli import command_options, source_options
-from shoal.apps.cli.command_options import LOCAL, PATH, PolicyOptions, names_of
+from shoal.apps.cli.command_options import PATH, PolicyOptions, names_of
 from shoal.apps.cli.messages import say
 from shoal.apps.cli.source_options import TARGET, Data
 from shoal.coding.roles import DROP, IDENTIFIER, PERSON, PLAIN, QUASI, SENSITIVE, WEIGHT
@@ -63,7 +63,7 @@ def anonymize(
     """
     asked = policy.read()
     source = data.find(asked)
-    if asked.engine.name == LOCAL:
+    if not asked.engine.on_cluster:
         source_options.check_readable(source)
         output = source_options.chosen_output(output, output_table)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from shoal.apps.cli import command_options, source_options
-from shoal.apps.cli.command_options import LOCAL, PATH, PolicyOptions, names_of
+from shoal.apps.cli.command_options import PATH, PolicyOptions, names_of
 from shoal.apps.cli.messages import say
 from shoal.apps.cli.source_options import ReceivedOptions
 from shoal.coding.roles import PERSON, QUASI, SENSITIVE
@@ -41,7 +41,7 @@ def audit(
     """
     asked = policy.read()
     subject = received.find(asked, with_original=False)
-    if asked.engine.name == LOCAL:
+    if not asked.engine.on_cluster:
         subject.check_readable()
 
     from dataclasses import replace

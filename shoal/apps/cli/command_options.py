@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shoal.coding.roles import QUASI, ROLES, WEIGHT, Role
+from shoal.engines import ENGINES
 from shoal.errors import COMMAND_LINE, PolicyError, Problem
 
 if TYPE_CHECKING:
@@ -22,10 +23,6 @@ USUAL_K = 5
 """Without a policy file and without --k."""
 PATH = click.Path(path_type=Path)
 """Files and folders. The code that uses them checks that they exist: its messages say more."""
-
-
-LOCAL = "local"
-"""The engine that reads files itself, so that they can be checked before the work."""
 
 
 def combine_options(*added: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -79,7 +76,7 @@ sign_off = combine_options(
 """What a person says about a release."""
 engine = click.option(
     "--engine",
-    type=click.Choice([LOCAL, "spark"]),
+    type=click.Choice(list(ENGINES)),
     help="Where the work is done: on this machine, or on Apache Spark [that of the policy].",
 )
 force = click.option("--force", is_flag=True, help="Replace existing files.")

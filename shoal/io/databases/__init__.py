@@ -1,6 +1,6 @@
 """Tables in databases: addresses, names, sessions, and what becomes of their types.
 
-The databases themselves are formats, one file each in `shoal/frames/formats/`. Nothing here imports polars or a driver
+The databases themselves are formats, one file each in `shoal/io/formats/`. Nothing here imports polars or a driver
 before a table is read.
 """
 
