@@ -291,7 +291,7 @@ def test_clusters_are_founded_as_by_the_twin(data, table):
         size, loss, after = np.zeros(most, np.int64), np.zeros(most), numbers.copy()
         size[:count] = np.bincount(numbers)
         loss[:count] = box_losses(boxes(items, numbers, count), losses)
-        clusters = module.occurrences(
+        clusters = module.found(
             codes,
             row_item,
             item_start,

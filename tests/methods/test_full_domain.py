@@ -98,9 +98,9 @@ def test_the_optimum_is_that_of_trying_all_mappings(case):
     plain = published(table, requirements, levels)
     assert loss(table, requirements, plain) == pytest.approx(value, abs=1e-11)
     kept = release.region_of >= 0
-    rows = [tuple(r) for r in plain.low[plain.class_of].tolist()]
+    rows = [tuple(r) for r in plain.cells.low[plain.class_of].tolist()]
     assert [tuple(r) for r in release.low[release.region_of[kept]].tolist()] == rows
-    tops = [tuple(r) for r in plain.high[plain.class_of].tolist()]
+    tops = [tuple(r) for r in plain.cells.high[plain.class_of].tolist()]
     assert [tuple(r) for r in release.high[release.region_of[kept]].tolist()] == tops
     assert len(release.low) == plain.classes
 
