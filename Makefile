@@ -40,11 +40,9 @@ QUICK := tests/test_house.py tests/coding tests/policy/test_policy.py tests/rele
 check: lint
 	@$(BIN)/python -m pytest -n auto --dist worksteal $(QUICK) $(PYTEST)
 
-# A cluster of Spark mostly waits for its workers to start, so its tests run next to all others.
 test: $(VENV)/dev
-	@$(BIN)/python -m pytest -n0 $(wildcard tests/engines/test_spark_*.py) $(PYTEST) >$(VENV)/spark.log 2>&1 & spark=$$!; \
-	$(BIN)/python -m pytest -n auto --dist worksteal --ignore-glob='*/test_spark_*' $(PYTEST); code=$$?; \
-	wait $$spark || code=1; cat $(VENV)/spark.log; exit $$code
+	@$(BIN)/python -m pytest -n auto --dist worksteal --ignore-glob='*/test_spark_*' $(PYTEST)
+	@$(BIN)/python -m pytest -n0 $(wildcard tests/engines/test_spark_*.py) $(PYTEST)
 
 # All examples of every property, and the lines that no test reaches; about three times as long. Then, with every index
 # checked: ten times the examples of properties about kernels, and random tables.
