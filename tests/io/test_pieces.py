@@ -26,9 +26,7 @@ from shoal.release import render
 
 SHOAL = Path(shoal.__file__).parent
 WHOLE: dict[str, Callable[[Any], list[np.ndarray]]] = {
-    "Sheet.narrowed.<locals>.fill": lambda of: [
-        own for columns in of["alike"].values() for *_, own in columns
-    ],
+    "Sheet.narrow.<locals>.fill": lambda of: [own for columns in of["alike"].values() for *_, own in columns],
     "_numbered.<locals>.place": lambda of: [of["numbers"]],
     "_packed.<locals>.fill": lambda of: [of["keys"]],
     "_Boxes.__init__.<locals>.pack": lambda of: [of["self"].words],
@@ -37,14 +35,14 @@ WHOLE: dict[str, Callable[[Any], list[np.ndarray]]] = {
 }
 """Work that fills arrays from nothing, each piece a part of them -> these arrays, from the names that it uses."""
 IN_PLACE = {
-    "divided.<locals>.<lambda>",
+    "divide_blocks.<locals>.<lambda>",
     "finish.<locals>.work",
-    "joined.<locals>.renumber",
-    "permuted.<locals>.shuffle",
-    "searched.<locals>.work",
+    "join_branches.<locals>.renumber",
+    "permute_rows.<locals>.shuffle",
+    "search_clusters.<locals>.work",
 }
 """Work that changes what is there, each piece a part of it."""
-SAME = {"_occurring.<locals>.mark"}
+SAME = {"_find_occurring.<locals>.mark"}
 """Work that may write to the same place, but always the same: True."""
 RETURNED = {
     "io/frame.py": 1,
@@ -206,7 +204,9 @@ def test_pieces_of_a_release_are_disjoint_and_leave_nothing_out(rows, piece, mon
     """Whatever the sizes, no byte is written by two pieces, and arrays that are filled are filled to the end."""
     calls = released(rows, piece, MONDRIAN, 9, monkeypatch).calls
     several = [call for call in calls if call.pieces > 1]
-    assert {call.name for call in several} >= (set(WHOLE) | IN_PLACE | SAME) - {"searched.<locals>.work"}
+    assert {call.name for call in several} >= (set(WHOLE) | IN_PLACE | SAME) - {
+        "search_clusters.<locals>.work"
+    }
     for call in several:
         for at, bytes_ in call.touched.items():
             assert call.name in SAME or max(bytes_.values(), default=0) <= 1, (
@@ -235,7 +235,7 @@ def test_pieces_of_the_search_for_better_clusters_are_disjoint(rows, piece, monk
     calls = [
         call
         for call in released(rows, piece, AGGLOMERATIVE, 60, monkeypatch).calls
-        if call.name == "searched.<locals>.work"
+        if call.name == "search_clusters.<locals>.work"
     ]
     assert any(call.pieces > 1 for call in calls)
     assert any(any(call.touched.values()) for call in calls)
