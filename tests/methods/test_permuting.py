@@ -166,6 +166,19 @@ def test_permute_generalize_shows_both_binary_columns(options):
     assert [sorted(result.table[name]) for name in ("a", "b")] == [[0, 1], [0, 1]]
 
 
+def test_a_value_set_of_a_number_and_null_becomes_a_range_that_can_be_published():
+    people = pl.DataFrame({"a": [0, 0, 0, 0, 0, 0, 1, 1, 1, None]})
+    result = shoal.anonymize(
+        pl.DataFrame({"a": [1, None], "s": ["x", "y"]}),
+        population=people,
+        quasi=["a"],
+        sensitive=["s"],
+        method={"name": "permute-generalize", "partitioner": "hilbert", "k": 2},
+        presence=[0.0, 0.5],
+    )
+    assert result.table["a"].to_list() == ["*", "*"]
+
+
 @settings(max_examples=60)
 @given(
     with_population(),

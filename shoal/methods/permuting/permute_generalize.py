@@ -97,7 +97,11 @@ class PermuteGeneralize(Permuting):
             bucket_of = (bucket_of - (numbers[0] < 0)).astype(np.int32)
             used = numbers[numbers >= 0]
             # The boxes of the method itself: one that is wider than its rows may be so for the sake of presence.
-            return Release(bucket_of, made.low[used], made.high[used])
+            # Between the ends of a value set there need not be a range that can be published, such as from a number to null.
+            low, high = made.low[used], made.high[used]
+            for j, attribute in enumerate(table.attributes):
+                low[:, j], high[:, j] = attribute.hierarchy.lift(low[:, j], high[:, j])
+            return Release(bucket_of, low, high)
         # A box with too few people of the table is useless; whether it has too many is checked later.
         anybody = DeltaPresence(low=model.low, high=1.0)
         wanted = Requirements(models=(anybody, *self.sizes, *requirements.group_models))
