@@ -97,7 +97,7 @@ class PermuteGeneralize(Permuting):
             bucket_of = (bucket_of - (numbers[0] < 0)).astype(np.int32)
             used = numbers[numbers >= 0]
             # The boxes of the method itself: one that is wider than its rows may be so for the sake of presence.
-            # Between the ends of a value set there need not be a range that can be published, such as from a number to null.
+            # Between the ends of a value set there may be no publishable range, such as from a number to null.
             low, high = made.low[used], made.high[used]
             for j, attribute in enumerate(table.attributes):
                 low[:, j], high[:, j] = attribute.hierarchy.lift(low[:, j], high[:, j])
