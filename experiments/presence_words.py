@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from experiments.claims.pages import OTHER_DATA
 from experiments.presence_trials import BOUNDS_OF_BOTH, K_ANONYMOUS, PLAIN_SIZES, SIZES, USUAL
 
 PUBLISHED = 0.9395
@@ -28,7 +29,7 @@ def words(found, own):
 
 
 def _confirmed(holds):
-    return "confirmed" if holds else "contradicted"
+    return "confirmed" if holds else OTHER_DATA
 
 
 def _share(found, which, label, k):

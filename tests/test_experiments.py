@@ -37,8 +37,8 @@ def test_verdicts_are_counts():
     assert counted([True, False, True]) == "2 of 3"
     assert verdict([True] * 3) == "confirmed: 3 of 3"
     assert verdict([True, True, False]) == "mostly: 2 of 3"
-    assert verdict([True, False, False]) == "contradicted in part: 1 of 3"
-    assert verdict([False, False]) == "contradicted: 0 of 2"
+    assert verdict([True, False, False]) == "reproduced in part: 1 of 3"
+    assert verdict([False, False]) == "not reproduced on other data: 0 of 2"
 
 
 @pytest.mark.parametrize("heading", PAPERS)

@@ -24,7 +24,7 @@ PAPERS = {
 }
 """Headings of README.md, and the module here with the claims below them."""
 HEAD = "| finding of the paper | our result |"
-JUDGING = re.compile(r"\b(confirmed|contradicted|surpassed|reproduced)\b", re.IGNORECASE)
+JUDGING = re.compile(r"\b(confirmed|contradicted|surpassed|(?:not )?reproduced)\b", re.IGNORECASE)
 """Words that only a computed sentence may use."""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from experiments.claims.pages import counted, ends, number, numbers
+from experiments.claims.pages import OTHER_DATA, counted, ends, number, numbers
 
 FIGURES = {"LM": "LM", "query": "median error of count queries"}
 FAMILIES = {"S-Hybrid": "Single-dimensional", "M-Hybrid": "Multidimensional"}
@@ -45,7 +45,7 @@ def below_incognito(pages):
         for below, all_, row in cells
         if below < all_
     ]
-    word = "confirmed" if held == of else "mostly" if held > of / 2 else "contradicted"
+    word = "confirmed" if held == of else "mostly" if held > of / 2 else OTHER_DATA
     rest = f"; above: {', '.join(above)}" if above else ""
     return f"{word}: {held:,} of {of:,} comparisons of releases, ten seeds where a variant draws{rest}"
 
@@ -65,7 +65,7 @@ def below_statistical(pages):
                 f"and {better}"
             )
         words.append(f"{ours} is {', '.join(parts)}")
-    word = "confirmed" if not above_any else "mostly" if above_any < cells / 4 else "contradicted in part"
+    word = "confirmed" if not above_any else "mostly" if above_any < cells / 4 else "reproduced in part"
     return f"{word}, as the 95 % intervals of ten seeds tell: {'; '.join(words)}; the rest is undecided"
 
 
@@ -116,7 +116,7 @@ def hardly_reacts(pages):
         f"up to {max(own):.2f} % on {'the census, a synthetic sample' if place == 'Census' else place}"
         for place, own in five.items()
     )
-    word = "confirmed, at most half as much as the others" if all(held) else "contradicted in part"
+    word = "confirmed, at most half as much as the others" if all(held) else "reproduced in part"
     return (
         f"{word}: {'; '.join(words)}. At k = 10 the test stops S-Hybrid at {_span(ten, '{:.2f}')} of the cells (the "
         f"paper: 0.1 %), at k = 5 it lets it change {most}"

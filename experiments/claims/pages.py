@@ -111,17 +111,22 @@ def counted(held):
     return f"{sum(held)} of {len(held)}"
 
 
+OTHER_DATA = "not reproduced on other data"
+"""A figure of a paper that does not come out here. Our data or our variant of the algorithm differ from the paper's,
+so it is not refuted; *contradicted* is kept for claims that a counterexample or an attack refutes."""
+
+
 def verdict(held):
-    """``confirmed`` if all cases hold, ``contradicted`` if none does, else ``mostly`` or ``partly``, with the count."""
+    """``confirmed`` if all cases hold, `OTHER_DATA` if none does, else how many do."""
     held = list(held)
     share = sum(held) / len(held)
     word = (
         "confirmed"
         if share == 1
-        else "contradicted"
+        else OTHER_DATA
         if share == 0
         else "mostly"
         if share > 0.5
-        else "contradicted in part"
+        else "reproduced in part"
     )
     return f"{word}: {counted(held)}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from experiments.claims.pages import counted, number, numbers
+from experiments.claims.pages import OTHER_DATA, counted, number, numbers
 
 READINGS = (
     "k counts rows", "k counts rows, and people with equal values are one", "k counts people",
@@ -31,7 +31,9 @@ def bucketization(pages):
     kinds = next(t for t in pages["presence"].tables if t.head[0] == "share of the rows")
     low, _, high = (number(cell) for cell in kinds.row("distinct combinations of values")[1:])
     unique = number(pages["presence"].text.split("Of the population, ")[1])
-    word = "confirmed" if abs(shares[0] - published) < 0.05 else "contradicted as defined"
+    word = (
+        "confirmed" if abs(shares[0] - published) < 0.05 else "not reproduced by the definition of the thesis"
+    )
     inside = "in" if low <= as_one[0] <= high else "outside"
     return (
         f"{word}: {shares[0]:.1f} %, {any_k}. Only {unique:.1f} % of Adult have a unique combination of values. It is "
@@ -47,9 +49,7 @@ def slicing(pages):
     falls = all(a >= b for a, b in pairwise(ours))
     slowly = ours[-1] > 0.8 * ours[0]
     word = (
-        "confirmed"
-        if falls and slowly and ours[0] <= number(people.row("bucketization")[0])
-        else "contradicted"
+        "confirmed" if falls and slowly and ours[0] <= number(people.row("bucketization")[0]) else OTHER_DATA
     )
     first, *_, last = rows.row("slicing")
     to = " or ".join(f"{value:.1f} %" for value in dict.fromkeys(numbers(last)))
@@ -88,7 +88,7 @@ def mpalm_below_combined(pages):
                 for other in table.where(method=f"CombinedAlg, k {kind}", bounds=mpalm["bounds"])
             ]
     rows = [all(pair) for pair in zip(held["rows", "DM"], held["rows", "AG"], strict=True)]
-    word = "confirmed" if all(rows) else "contradicted in part"
+    word = "confirmed" if all(rows) else "reproduced in part"
     people = f"DM {counted(held['people', 'DM'])}, AG {counted(held['people', 'AG'])}"
     return f"{word}, {counted(rows)}, if k counts rows; if it counts people: {people}"
 
