@@ -27,6 +27,7 @@ DOCS = PACKAGE.parent / "docs"
 WORDS = {
     "classes": "an ordinary word: a key of records and summaries, and what some searches optimize",
     "entropy": "also the word in `l = { entropy = .. }`",
+    "membership": "also the threat that this attack is about",
     "slicing": "also the word in `l = { slicing = .. }`",
     "statistical": "also a variant of relocation",
 }

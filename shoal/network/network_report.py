@@ -21,7 +21,13 @@ from shoal.documents.report.report_parts import (
     Words,
 )
 from shoal.judging.measures import MEASURES
-from shoal.judging.models.threats import INFERENCE, LINKABILITY, QUESTIONS, SINGLING_OUT, Threat
+from shoal.judging.models.threats import (
+    ATTRIBUTE_DISCLOSURE,
+    QUESTIONS,
+    RE_IDENTIFICATION,
+    SECTION_TITLE,
+    Threat,
+)
 from shoal.network.structure_attacks import KNOWLEDGE
 from shoal.release.record import NOT_FOR_PUBLICATION
 from shoal.support.wording import format_count, number
@@ -159,38 +165,38 @@ def _threats(result: NetworkResult) -> Section:
     """Return one answer per threat, from the policy's models and from the attacks by structure."""
     cards = []
     found = result.attacks
-    lines: dict[Threat, list[str]] = {SINGLING_OUT: [], LINKABILITY: [], INFERENCE: []}
+    lines: dict[Threat, list[str]] = {threat: [] for threat in QUESTIONS}
     if found:
         before, after = (
             max(found, key=lambda own: own.before_unique),
             min(found, key=lambda own: own.after_least),
         )
-        lines[SINGLING_OUT] = [
-            f"Unique before: {before.before_unique:,} of {format_count(result.rows, 'node')}, by {before.knowledge}.",
-            f"After: everybody has at least {format_count(after.after_least, 'candidate')}, also by {after.knowledge}.",
-        ]
         exposed = [own for own in found if own.at_risk]
         worst = min(found, key=lambda own: own.after_mean)
-        lines[LINKABILITY] = [
+        lines[RE_IDENTIFICATION] = [
+            f"Unique before: {before.before_unique:,} of {format_count(result.rows, 'node')}, by {before.knowledge}.",
+            f"After: everybody has at least {format_count(after.after_least, 'candidate')}, also by {after.knowledge}.",
             f"{format_count(len(found), 'attack')} by the edges around a person, with and without their attributes: "
             + (f"{len(exposed):,} left somebody" if exposed else "none left anybody")
             + " fewer candidates than required.",
             f"The strongest leaves {worst.after_mean:,.1f} candidates on average (by {worst.knowledge}).",
         ]
-    lines[INFERENCE] = _inference(result)
+    lines[ATTRIBUTE_DISCLOSURE] = _inference(result)
+    attacked: dict[Threat, Sequence[NetworkExposure | NetworkDisclosure]] = {
+        RE_IDENTIFICATION: found,
+        ATTRIBUTE_DISCLOSURE: result.disclosures,
+    }
     for threat, question in QUESTIONS.items():
         own = [v for v, about in zip(result.verdicts, result.threats, strict=False) if about == threat]
         told = [f"{v.model}: {'holds' if v.holds else 'violated'}." for v in own] + lines[threat]
         tried = bool(own) or bool(lines[threat])
-        risky: Sequence[NetworkExposure | NetworkDisclosure] = (
-            result.disclosures if threat == INFERENCE else found
-        )
+        risky = attacked.get(threat, ())
         bad = any(not v.holds for v in own) or any(one.at_risk for one in risky)
         state: State = "bad" if bad else "good" if tried else "warn"
         badge = "people are exposed" if bad else "withstood" if tried else "not assessed"
         told = told or ["The policy asks for nothing that stops it, and no attack tried it."]
         cards.append(Card(threat.replace(" ", "-"), threat.capitalize(), question, state, badge, told))
-    return _section("threats", "Singling out, linkability, inference", Cards(cards))
+    return _section("threats", SECTION_TITLE, Cards(cards))
 
 
 def _inference(result: NetworkResult) -> list[str]:
@@ -220,8 +226,8 @@ def _sections(result: NetworkResult) -> list[Section]:
     ]
     losses = [(name, number(value), _describe_measure(name)) for name, value in result.measures.items()]
     sections = [
-        _section("guarantees", "What is guaranteed",
-                 Table("Guarantees", ("guarantee", "holds", "required", "reached", "detail"), guarantees)),
+        _section("guarantees", "Requirements, checked",
+                 Table("Requirements", ("requirement", "holds", "required", "reached", "detail"), guarantees)),
         _section("losses", "What was lost",
                  Table("Measures of loss and risk", ("measure", "value", "what it is"), losses)),
     ]  # fmt: skip

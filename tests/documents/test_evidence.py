@@ -75,8 +75,8 @@ def files(pack: Path):
 @pytest.mark.parametrize("name", ["anonymization-report.md", "expert-determination.md"])
 def test_each_threat_has_its_requirement_its_attack_and_what_remains(made, name):
     text = (made / "pack" / "private" / name).read_text()
-    parts = re.split(r"\*\*(Singling out|Linkability|Inference)\*\*", text)[1:]
-    assert parts[::2] == ["Singling out", "Linkability", "Inference"]
+    parts = re.split(r"\*\*(Re-identification|Attribute disclosure|Membership)\*\*", text)[1:]
+    assert parts[::2] == ["Re-identification", "Attribute disclosure", "Membership"]
     for about in parts[1::2]:
         assert all(f"\n- {word}: " in about for word in ("Requirement", "Attack", "What remains"))
     if name.startswith("anonymization"):
@@ -95,9 +95,9 @@ def test_where_nothing_is_asked_for_nothing_is_withstood(tmp_path):
     made = shoal.anonymize(table, policy)
     told = shoal.report(made.table, policy, original=table, edition="private")
     cards = {card.key: card for card in told.sections[0].parts[1].cards}
-    assert cards["linkability"].badge == "not limited by the policy"
-    assert cards["linkability"].state == cards["singling-out"].state == "warn"
-    assert "Requirement: none; only the attacks speak about it." in cards["linkability"].lines
+    found = cards["re-identification"]
+    assert found.state == "warn"
+    assert "Requirement: none; only the attacks speak about it." in found.lines
 
 
 def test_a_pack_has_what_defends_the_release(made):

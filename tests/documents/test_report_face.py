@@ -70,7 +70,8 @@ def test_a_good_release_is_green_and_says_so():
 def test_the_verdict_comes_before_everything_else(made):
     html = shoal.report(made, original=people(), **ASKED).html
     places = [
-        html.index(f'id="{key}"') for key in ("singling-out", "linkability", "inference", "asked", "glossary")
+        html.index(f'id="{key}"')
+        for key in ("re-identification", "attribute-disclosure", "membership", "asked", "glossary")
     ]
     assert html.index('class="verdict ') < html.index('aria-label="Sign-off"') < places[0]
     assert places == sorted(places)
@@ -110,15 +111,15 @@ def test_an_attack_that_gets_through_is_amber_though_the_policy_holds():
     assert not public.withstands
     assert classes_of(public.html, "verdict ") == "verdict warn"
     assert "Satisfies its policy, but shows sensitive values" in public.html
-    assert re.search(r'class="answer warn" id="inference"', public.html)
+    assert re.search(r'class="answer warn" id="attribute-disclosure"', public.html)
     found = shoal.report(made, original=rows, edition="private", **asked)
     assert found.holds
     assert not found.withstands
     assert classes_of(found.html, "verdict ") == "verdict warn"
     assert "does not withstand every attack" in found.html
     assert "1 of 3 got through" in tile(found.html, "Attacks")
-    assert re.search(r'class="answer bad" id="inference"', found.html)
-    assert re.search(r'class="answer good" id="singling-out"', found.html)
+    assert re.search(r'class="answer bad" id="attribute-disclosure"', found.html)
+    assert re.search(r'class="answer good" id="re-identification"', found.html)
 
 
 def test_a_seeded_release_is_not_green():
@@ -127,12 +128,17 @@ def test_a_seeded_release_is_not_green():
     assert classes_of(html, "verdict ") == "verdict warn"
 
 
-# --- singling out, linkability, inference -----------------------------------------------------------------
+# --- re-identification, attribute disclosure, membership --------------------------------------------------
 
 
 def test_every_model_and_attack_says_which_threat_it_is_about():
     assert {kind.threat for kind in ATTACKS.values()} <= set(QUESTIONS)
-    assert {kind.threat for kind in MODELS.values()} == {"", "singling out", "inference"}
+    assert {kind.threat for kind in MODELS.values()} == {
+        "",
+        "re-identification",
+        "attribute disclosure",
+        "membership",
+    }
     # What bounds how general values become protects nobody; every other model does.
     assert [name for name, kind in MODELS.items() if not kind.threat] == [
         "generalization-limit",
@@ -141,11 +147,19 @@ def test_every_model_and_attack_says_which_threat_it_is_about():
     ]
 
 
+@pytest.mark.parametrize("edition", ["public", "private"])
+def test_k_anonymity_is_not_said_to_guarantee_more_than_it_does(made, edition):
+    """k-anonymity does not prevent predicate singling out (Cohen and Nissim 2020)."""
+    text = Page(shoal.report(made, original=people(), edition=edition, **ASKED).html).text
+    assert "guaranteed" not in text
+    assert "only the columns that the policy names as known" in text
+
+
 def test_a_threat_that_nothing_speaks_of_is_not_called_withstood():
     rows = pl.DataFrame({"city": ["x"] * 4 + ["y"] * 4, "note": list("abcdefgh")})
     asked = {"quasi": ["city"], "plain": ["note"], "k": 4}
     html = shoal.report(shoal.anonymize(rows, **asked), original=rows, **asked).html
-    assert re.search(r'class="answer warn" id="inference"', html)
+    assert re.search(r'class="answer warn" id="attribute-disclosure"', html)
     assert "names no sensitive column" in Page(html).text
     assert "not assessed" in html
 
@@ -154,7 +168,7 @@ def test_unique_rows_are_not_called_withstood():
     rows = pl.DataFrame({"city": ["x"] * 4 + ["z"], "ill": list("abcde")})
     asked = {"quasi": ["city"], "sensitive": ["ill"], "l": {"distinct": 2}}
     html = shoal.report(rows, original=rows, **asked).html
-    assert re.search(r'class="answer warn" id="singling-out"', html)
+    assert re.search(r'class="answer warn" id="re-identification"', html)
     assert "some rows are unique" in html
 
 
@@ -166,7 +180,7 @@ def test_people_with_one_candidate_are_not_called_safe():
     )
     asked = {"quasi": ["age"], "sensitive": ["s"], "k": 2, "notion": "k-k"}
     html = shoal.report(rows, original=ages, edition="private", **asked).html
-    assert re.search(r'class="answer warn" id="singling-out"', html)
+    assert re.search(r'class="answer bad" id="re-identification"', html)
     # Two of six people have one candidate.
     assert "leaves one candidate for 33.3% of people" in Page(html).text
 
@@ -260,7 +274,8 @@ def test_an_explained_text_says_the_same_and_escapes_it():
     assert page.text.strip() == text
     found = [str(attrs["href"]) for attrs in page.named("a")]
     assert found == [
-        "#term-adversary", "#term-quasi-identifier", "#term-equivalence-class", "#term-linkability", "#term-identifier"
+        "#term-adversary", "#term-quasi-identifier", "#term-equivalence-class", "#term-re-identification",
+        "#term-identifier",
     ]  # fmt: skip
     assert "<a" not in str(explainer.explain("Another adversary."))
     explainer.start()

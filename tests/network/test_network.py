@@ -530,7 +530,7 @@ def test_commands(tmp_path):
     assert "<svg" in page
     # One page and one stylesheet for all reports.
     assert files("shoal.documents.report").joinpath("templates", "report.css").read_text().strip() in page
-    for title in ("What is guaranteed", "What was lost", "Which attacks were tried", "Picture"):
+    for title in ("Requirements, checked", "What was lost", "Which attacks were tried", "Picture"):
         assert f">{title}</h2>" in page
     assert "<strong>Private edition.</strong>" in page
     assert json.loads((tmp_path / "record.json").read_text())["policy"]

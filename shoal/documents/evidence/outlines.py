@@ -12,6 +12,7 @@ from typing import Any
 from shoal.documents.evidence.manifest import publication_notes
 from shoal.documents.report.build_report import Report
 from shoal.documents.report.report_parts import Cards, SignOff
+from shoal.judging.models.threats import SECTION_TITLE
 from shoal.release.verdict import in_words
 from shoal.support.wording import escape_markdown as _cell
 from shoal.support.wording import format_count, number
@@ -20,6 +21,12 @@ BLANK = "________________________________"
 THRESHOLD = 0.09
 """The highest risk that EMA's guidance on policy 0070 names for publication."""
 JUDGE = "**To be judged by a person:**"
+CRITERIA = (
+    "The guidance names the three criteria of Opinion 05/2014: singling out, linkability, inference. The answers below "
+    "are narrower. Re-identification is singling out by the columns that the policy names as known; attribute "
+    "disclosure is inference of the sensitive columns. Whether two records of one person can be linked (linkability) "
+    "depends on other tables, and Shoal assesses it only for the earlier releases that the policy names."
+)
 
 
 def anonymization_report(made: Report, record: Mapping[str, Any] | None, sign_off: SignOff) -> str:
@@ -57,7 +64,9 @@ def anonymization_report(made: Report, record: Mapping[str, Any] | None, sign_of
         *_risk(made),
         _beside_threshold(made),
         "",
-        "## 6. The three criteria: singling out, linkability, inference",
+        f"## 6. {SECTION_TITLE}",
+        "",
+        CRITERIA,
         "",
         *_criteria(made),
         f"{JUDGE} is what remains acceptable, given who gets the release? {BLANK}",

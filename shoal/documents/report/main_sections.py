@@ -197,7 +197,7 @@ MARKS = {True: Marked("yes", "good"), False: Marked("NO", "bad"), None: Marked("
 
 
 def guarantees_of(judged: Sequence[tuple[Verdict, Any, str]]) -> Section:
-    """Return what the release guarantees: verdicts, how far the release gets as far as it is shown, and meanings."""
+    """Return the requirements with their verdicts: how far the release gets as far as it is shown, and meanings."""
     rows = [
         (
             verdict.model, MARKS[verdict.holds],
@@ -215,8 +215,8 @@ def guarantees_of(judged: Sequence[tuple[Verdict, Any, str]]) -> Section:
             "warn" if held is None else "bad",
         )
     )
-    head = ("guarantee", "holds", "required", "reached", "what it means")
-    return Section("guarantees", "What is guaranteed", (words, Table("Guarantees", head, rows)))
+    head = ("requirement", "holds", "required", "reached", "what it means")
+    return Section("guarantees", "Requirements, checked", (words, Table("Requirements", head, rows)))
 
 
 def attacks(tried: list[TriedAttack]) -> Section:

@@ -48,7 +48,13 @@ from shoal.documents.report.threat_summary import (
 from shoal.documents.report.utility_sections import losses_section
 from shoal.judging.case import Case
 from shoal.judging.identifier_columns import columns_without_role
-from shoal.judging.models.threats import INFERENCE, LINKABILITY, SINGLING_OUT, Threat
+from shoal.judging.models.threats import (
+    ATTRIBUTE_DISCLOSURE,
+    KNOWN_COLUMNS_ONLY,
+    MEMBERSHIP,
+    RE_IDENTIFICATION,
+    Threat,
+)
 from shoal.judging.public_case import public_case, shows_levels
 from shoal.policy import Policy
 from shoal.release.verdict import Verdict
@@ -144,7 +150,7 @@ def _risk_tile(open_: Open) -> Tile:
         return risk_tile(open_.case.risk, limit, open_.case.requirements.k)
     if limit is None:
         return Tile(label=RISK, value="see below", text="the policy does not limit it, or is violated")
-    text = "guaranteed for any person who is known to be in the table"
+    text = "requirement met, for an adversary who knows the quasi-identifiers and who is in the table"
     return Tile(label=RISK, value=f"≤ {limit:.1%}", text=text, state="good")
 
 
@@ -190,9 +196,9 @@ def sections_of(open_: Open) -> list[Section]:
 
 def _threats(open_: Open) -> Section:
     cards = [
-        _answer(open_, SINGLING_OUT, list(_describe_singling_out(open_))),
-        _answer(open_, LINKABILITY, []),
-        _answer(open_, INFERENCE, [one.words for one in open_.inferences]),
+        _answer(open_, RE_IDENTIFICATION, list(_describe_re_identification(open_))),
+        _answer(open_, ATTRIBUTE_DISCLOSURE, [one.words for one in open_.inferences]),
+        _answer(open_, MEMBERSHIP, []),
     ]
     return threats_section("the published rows", cards, Words(IN_PRIVATE))
 
@@ -201,28 +207,24 @@ def _answer(open_: Open, threat: Threat, lines: list[str]) -> Card:
     judged = of_threat(open_.case.requirements, open_.judged, threat)
     doubt = ""
     own = list_guarantees(judged)
-    if not judged and threat == LINKABILITY:
-        judged = of_threat(open_.case.requirements, open_.judged, SINGLING_OUT)
-        others = " and ".join(verdict.model for verdict, _ in judged)
-        own = [f"Requirement: {others}, as for singling out." if others else "Requirement: none."]
-        doubt = "" if others else "not limited by the policy"
-    elif not judged:
+    if not judged:
         own = ["Requirement: none; the policy asks for nothing that stops it."]
         doubt = "not required"
-    if threat == SINGLING_OUT and open_.sizes_known and open_.case.risk.unique_after > 0:
+    if threat == RE_IDENTIFICATION and open_.sizes_known and open_.case.risk.unique_after > 0:
         doubt = "some rows are unique"
-    if threat == INFERENCE and any(one.exposed for one in open_.inferences):
+    if threat == ATTRIBUTE_DISCLOSURE and any(one.exposed for one in open_.inferences):
         doubt = "rows show sensitive values"
-    if threat == INFERENCE and not open_.case.published.sensitive:
+    if threat == ATTRIBUTE_DISCLOSURE and not open_.case.published.sensitive:
         own, doubt = ["The policy names no sensitive column."], "not assessed"
     return answer(threat, judged, [], [*own, *lines], doubt=doubt)
 
 
-def _describe_singling_out(open_: Open) -> Iterator[str]:
+def _describe_re_identification(open_: Open) -> Iterator[str]:
     if open_.sizes_known:
         yield f"Unique: {open_.case.risk.unique_after:.1%} of the published rows."
         yield from smallest_class(open_.case.sizes, several=open_.case.persons.followed)
     yield remaining_risk(open_.largest_risk)
+    yield KNOWN_COLUMNS_ONLY
 
 
 def _done(open_: Open) -> Section:

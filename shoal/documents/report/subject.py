@@ -16,7 +16,7 @@ from shoal.errors import PolicyError
 from shoal.judging.case import Case
 from shoal.judging.identifier_columns import check_identifiers
 from shoal.judging.models.requirements import Requirements
-from shoal.judging.models.threats import SINGLING_OUT, Threat
+from shoal.judging.models.threats import RE_IDENTIFICATION, Threat
 from shoal.judging.read_case import read_case, read_result
 from shoal.policy import Policy
 from shoal.release.received.read_record import read_record
@@ -94,7 +94,7 @@ def of_threat(
 
 def risk_allowed(requirements: Requirements, judged: Sequence[tuple[Verdict, str]]) -> float | None:
     """Return the largest chance to find a person that the requirements allow, if they limit it and hold; else None."""
-    held = all(verdict.holds for verdict, _ in of_threat(requirements, judged, SINGLING_OUT))
+    held = all(verdict.holds for verdict, _ in of_threat(requirements, judged, RE_IDENTIFICATION))
     return 1 / requirements.k if requirements.k > 1 and held else None
 
 

@@ -18,6 +18,10 @@ TERMS: dict[str, tuple[str, str]] = {
         "attacks?",
         "A program that plays an adversary against the release and counts how far they get.",
     ),
+    "attribute disclosure": (
+        "attribute disclosure",
+        "Learning a sensitive value of a person from the release.",
+    ),
     "blind guess": ("blind guess(?:es)?", "What an adversary would achieve without the release."),
     "bucket": (
         "buckets?",
@@ -42,10 +46,6 @@ TERMS: dict[str, tuple[str, str]] = {
         "(?<!-)identifiers?",
         "A column that names a person by itself, such as a name. It is removed.",
     ),
-    "inference": (
-        "inference",
-        "Learning something new about a person: a sensitive value, or that they are in the table.",
-    ),
     "information loss": (
         "information loss|LM",
         "How much detail the release has lost. LM is 0% if every cell is exact, and 100% if no cell says "
@@ -55,10 +55,6 @@ TERMS: dict[str, tuple[str, str]] = {
         "journalist",
         "An adversary who looks for the row of anybody in the population, without knowing who is in the "
         "table.",
-    ),
-    "linkability": (
-        "linkability|linkage|link(?:ed|s)?",
-        "Finding the row of a person by what is known about them from elsewhere.",
     ),
     "marketer": (
         "marketer",
@@ -83,6 +79,10 @@ TERMS: dict[str, tuple[str, str]] = {
         "A column that others may know or look up, and that helps to recognize a person together with "
         "others: birth date, sex, zip code.",
     ),
+    "re-identification": (
+        "re-identification|linkage|link(?:ed|s)?",
+        "Finding the row of a person by what is known about them from elsewhere.",
+    ),
     "requirement": (
         "requirements?",
         "What the policy asks of a release: a privacy model with its threshold.",
@@ -91,7 +91,7 @@ TERMS: dict[str, tuple[str, str]] = {
     "sensitive": ("sensitive", "A column that nobody may learn about a person, such as a diagnosis."),
     "singling out": (
         "singl(?:ing|ed) out",
-        "Picking out the row of one person, even without knowing who they are.",
+        "Making a statement that is true of exactly one person of the table, even without knowing who that is.",
     ),
     "suppress": ("suppress(?:ed|es|ion)?", "To leave a row out of the release."),
     "truthful": ("truthful", "Every published row covers an original row of its own: nothing was invented."),

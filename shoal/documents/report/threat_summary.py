@@ -1,4 +1,4 @@
-"""Singling out, linkability and inference: what each threat comes to in a release, from the models and the attacks."""
+"""Re-identification, attribute disclosure and membership: what models and attacks say about each."""
 
 from __future__ import annotations
 
@@ -11,7 +11,15 @@ from shoal.documents.report.report_parts import Card, Cards, Section, State, Wor
 from shoal.documents.report.risk_section import Risks
 from shoal.documents.report.subject import Subject, of_threat
 from shoal.judging.attacks import ATTACKS
-from shoal.judging.models.threats import INFERENCE, LINKABILITY, QUESTIONS, SINGLING_OUT, Threat
+from shoal.judging.models.threats import (
+    ATTRIBUTE_DISCLOSURE,
+    KNOWN_COLUMNS_ONLY,
+    MEMBERSHIP,
+    QUESTIONS,
+    RE_IDENTIFICATION,
+    SECTION_TITLE,
+    Threat,
+)
 from shoal.release.verdict import Verdict, all_hold
 from shoal.support.arrays import LongVector
 from shoal.support.wording import format_count
@@ -20,20 +28,20 @@ from shoal.support.wording import format_count
 def threats(subject: Subject, tried: list[TriedAttack], risks: Risks) -> Section:
     """Return one answer per threat."""
     cards = (
-        _summarize_singling_out(subject, tried, risks),
-        _linkability(subject, tried),
-        _inference(subject, tried),
+        _re_identification(subject, tried, risks),
+        _attribute_disclosure(subject, tried),
+        _membership(subject, tried),
     )
     return threats_section("the attacks that Shoal ran", cards)
 
 
 def threats_section(sources: str, cards: Sequence[Card], *more: Words) -> Section:
-    """Return the section of an edition; `sources` are what its answers follow from besides the guarantees."""
+    """Return the section of an edition; `sources` are what its answers follow from besides the requirements."""
     words = (
-        "European data protection authorities ask three questions of data that is called anonymous. These are the "
-        f"answers for this release, from what its policy guarantees and from {sources}."
+        "What may happen to a person in this release, answered from the requirements of its policy and from "
+        f"{sources}."
     )
-    return Section("threats", "Singling out, linkability, inference", (Words(words), Cards(cards), *more))
+    return Section("threats", SECTION_TITLE, (Words(words), Cards(cards), *more))
 
 
 def smallest_class(sizes: LongVector, *, several: bool) -> list[str]:
@@ -60,7 +68,6 @@ def answer(
     lines: list[str],
     *,
     doubt: str = "",
-    untried: str = "",
 ) -> Card:
     """Return the answer: red if a requirement is violated or somebody is exposed, amber if something is not known."""
     held = all_hold(verdict for verdict, _ in judged)
@@ -72,8 +79,8 @@ def answer(
         "requirement violated" if violated
         else "people are exposed" if exposed
         else doubt or "not assessed" if unknown or doubt
-        else f"withstood{untried}" if attacked
-        else "guaranteed"
+        else "withstood" if attacked
+        else "requirement met"
     )  # fmt: skip
     return Card(threat.replace(" ", "-"), threat.capitalize(), QUESTIONS[threat], state, badge, lines)
 
@@ -110,8 +117,9 @@ def _outcomes(attacked: list[TriedAttack]) -> list[str]:
     return lines
 
 
-def _summarize_singling_out(subject: Subject, tried: list[TriedAttack], risks: Risks) -> Card:
-    judged = of_threat(subject.requirements, subject.verdicts_with_meanings, SINGLING_OUT)
+def _re_identification(subject: Subject, tried: list[TriedAttack], risks: Risks) -> Card:
+    attacked = _select_attacks(tried, RE_IDENTIFICATION)
+    judged = of_threat(subject.requirements, subject.verdicts_with_meanings, RE_IDENTIFICATION)
     lines, doubt = list_guarantees(judged), ""
     people = len(risks.sizes_before)
     lines.append(
@@ -124,48 +132,25 @@ def _summarize_singling_out(subject: Subject, tried: list[TriedAttack], risks: R
         lines += smallest_class(subject.sizes, several=several)
         doubt = "some rows are unique" if risks.after.unique_after > 0 else ""
     elif len(risks.sizes_after):
-        single = int(np.sum(risks.sizes_after == 1))
-        share = single / len(risks.sizes_after)
+        share = int(np.sum(risks.sizes_after == 1)) / len(risks.sizes_after)
         lines.append(f"The strongest linkage attack leaves one candidate for {share:.1%} of people.")
-        exposed = any(
-            one.exposure is not None and not one.exposure.holds for one in _select_attacks(tried, LINKABILITY)
-        )
-        doubt = "people are exposed to linkage" if exposed or single else ""
+        doubt = "some people have one candidate" if share else ""
     else:
         lines.append("Columns were shuffled, so no row shows one person's values.")
     if not judged:
-        lines.append("Requirement: none; the policy asks for nothing that stops it, such as k-anonymity.")
-        doubt = doubt or "not required"
-    linked = _select_attacks(tried, LINKABILITY)
-    names = " and ".join(one.title for one in linked if one.exposure is not None)
-    lines.append(f"Attack: {names}; the results are under linkability." if names else "Attack: none applies.")
-    lines.append(remaining_risk(subject.largest_risk))
-    return answer(SINGLING_OUT, judged, [], lines, doubt=doubt)
-
-
-def _linkability(subject: Subject, tried: list[TriedAttack]) -> Card:
-    attacked = _select_attacks(tried, LINKABILITY)
-    judged = of_threat(subject.requirements, subject.verdicts_with_meanings, LINKABILITY)
-    lines, doubt = [*list_guarantees(judged)], ""
-    if not judged:
-        singled = of_threat(subject.requirements, subject.verdicts_with_meanings, SINGLING_OUT)
-        others = " and ".join(verdict.model for verdict, _ in singled)
+        lines.append("Requirement: none; only the attacks speak about it.")
         # Where nothing is asked for, an attack cannot find more than the policy allows.
-        doubt = "" if others else "not limited by the policy"
-        required = f"{others}, as for singling out" if others else "none; only the attacks speak about it"
-        lines.append(f"Requirement: {required}.")
-    lines += _outcomes(attacked)
-    if not attacked:
-        lines.append("Attack: no linkage attack applies to this release.")
+        doubt = doubt or "not limited by the policy"
+    lines += _outcomes(attacked) or ["Attack: no linkage attack applies to this release."]
+    lines.append(remaining_risk(subject.largest_risk))
     lines.append(_describe_remaining_risk(attacked, "not known; no attack could tell."))
-    return answer(LINKABILITY, judged, attacked, lines, doubt=doubt)
+    lines.append(KNOWN_COLUMNS_ONLY)
+    return answer(RE_IDENTIFICATION, judged, attacked, lines, doubt=doubt)
 
 
-def _inference(subject: Subject, tried: list[TriedAttack]) -> Card:
-    attacked, judged = (
-        _select_attacks(tried, INFERENCE),
-        of_threat(subject.requirements, subject.verdicts_with_meanings, INFERENCE),
-    )
+def _attribute_disclosure(subject: Subject, tried: list[TriedAttack]) -> Card:
+    attacked = _select_attacks(tried, ATTRIBUTE_DISCLOSURE)
+    judged = of_threat(subject.requirements, subject.verdicts_with_meanings, ATTRIBUTE_DISCLOSURE)
     lines, doubt = [*list_guarantees(judged), *_outcomes(attacked)], ""
     if not subject.published.sensitive:
         lines.append(
@@ -176,8 +161,13 @@ def _inference(subject: Subject, tried: list[TriedAttack]) -> Card:
         lines.append("Requirement: none; the policy asks for nothing that stops it, such as l-diversity.")
     if attacked:
         lines.append(_describe_remaining_risk(attacked, "not known; no attack could tell."))
-    untried = ""
-    if subject.table.context.population is None:
-        lines.append("Whether a person is in the table at all was not tried: no population is known.")
-        untried = " as far as tried"
-    return answer(INFERENCE, judged, attacked, lines, doubt=doubt, untried=untried)
+    return answer(ATTRIBUTE_DISCLOSURE, judged, attacked, lines, doubt=doubt)
+
+
+def _membership(subject: Subject, tried: list[TriedAttack]) -> Card:
+    attacked = _select_attacks(tried, MEMBERSHIP)
+    judged = of_threat(subject.requirements, subject.verdicts_with_meanings, MEMBERSHIP)
+    lines = list_guarantees(judged) or ["Requirement: none; the policy asks for nothing that stops it."]
+    lines += _outcomes(attacked) or ["Attack: not tried, because no population is known."]
+    lines.append(_describe_remaining_risk(attacked, "not known; no attack could tell."))
+    return answer(MEMBERSHIP, judged, attacked, lines)

@@ -13,7 +13,7 @@ from shoal.errors import DataError
 from shoal.judging.linking.evidence import Evidence
 from shoal.judging.models import Model
 from shoal.judging.models.hybrid_k import false_shares, size_test_levels
-from shoal.judging.models.threats import LINKABILITY, Threat
+from shoal.judging.models.threats import RE_IDENTIFICATION, Threat
 from shoal.methods import Method
 from shoal.methods.method import FalseCells
 from shoal.release.results import plain
@@ -227,8 +227,8 @@ class Attack(ABC):
     """One line: what the adversary knows, and does."""
     title: ClassVar[str]
     """What a report calls it."""
-    threat: ClassVar[Threat] = LINKABILITY
-    """What it would do to people, in the words of data protection authorities."""
+    threat: ClassVar[Threat] = RE_IDENTIFICATION
+    """What it would do to people."""
     against: ClassVar[Mapping[str, Options]] = {}
     """The adversaries of a policy that it plays, each with the options to play them."""
     informs: ClassVar[Options | None] = None

@@ -16,7 +16,7 @@ from shoal.judging.linking.crowds import candidate_people, crowds
 from shoal.judging.linking.evidence import Evidence
 from shoal.judging.linking.followed import Followed
 from shoal.judging.models.extended_p import strong_values
-from shoal.judging.models.threats import INFERENCE, Threat
+from shoal.judging.models.threats import ATTRIBUTE_DISCLOSURE, Threat
 from shoal.release.published import Published
 from shoal.support.arrays import BoolVector, FloatVector, IntVector, LongVector
 from shoal.support.run import Run
@@ -36,7 +36,7 @@ class AttributeDisclosure(Attack):
 
     name: ClassVar[str] = "attribute-disclosure"
     title: ClassVar[str] = "attribute disclosure"
-    threat: ClassVar[Threat] = INFERENCE
+    threat: ClassVar[Threat] = ATTRIBUTE_DISCLOSURE
     informs: ClassVar[Options | None] = {}
     only_rows: ClassVar[str] = ""
     follows: ClassVar[bool] = True

@@ -15,7 +15,7 @@ from shoal.judging.attacks.attack_base import Attack, Exposure, Options, Setting
 from shoal.judging.linking.evidence import Evidence
 from shoal.judging.membership.chances import MOST_STATES, SECONDS
 from shoal.judging.membership.presence_chances import Presence, presence
-from shoal.judging.models.threats import INFERENCE, Threat
+from shoal.judging.models.threats import MEMBERSHIP, Threat
 from shoal.release.layout import Shuffling
 from shoal.support.arrays import IntMatrix, IntVector, LongVector
 from shoal.support.run import Run
@@ -39,7 +39,7 @@ class Membership(Attack):
     only_rows: ClassVar[str] = (
         "a population lists each person once, so it does not say which rows a table could hold"
     )
-    threat: ClassVar[Threat] = INFERENCE
+    threat: ClassVar[Threat] = MEMBERSHIP
     against: ClassVar[Mapping[str, Options]] = {"unsure-of-membership": {}}
     summary: ClassVar[str] = (
         "computes the probability that each person of a population is in the table, exactly if possible"

@@ -18,7 +18,7 @@ from shoal.judging.attacks.possible_releases import arrangements, key_of_release
 from shoal.judging.linking.evidence import Evidence
 from shoal.judging.models import Model
 from shoal.judging.models.requirements import Requirements
-from shoal.judging.models.threats import INFERENCE, Threat
+from shoal.judging.models.threats import ATTRIBUTE_DISCLOSURE, Threat
 from shoal.methods import Method
 from shoal.support.arrays import FloatMatrix, IntVector
 from shoal.support.run import Run
@@ -43,7 +43,7 @@ class Minimality(Attack):
     only_rows: ClassVar[str] = (
         "the tables that it thinks possible exchange values between rows, as if each row were a person of its own"
     )
-    threat: ClassVar[Threat] = INFERENCE
+    threat: ClassVar[Threat] = ATTRIBUTE_DISCLOSURE
     summary: ClassVar[str] = (
         "knows the method, reruns it on every possible table, and learns values from the choice of classes"
     )

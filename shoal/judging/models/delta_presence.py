@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from shoal.errors import PolicyError, Problem
 from shoal.judging.models.keys import Bounds, Key
 from shoal.judging.models.model import Model, Readings
+from shoal.judging.models.threats import MEMBERSHIP, Threat
 from shoal.support.arrays import BoolVector
 from shoal.support.wording import format_setting, number
 
@@ -30,6 +31,7 @@ class DeltaPresence(Model):
     """For everybody in the population, the probability of being in the table lies between two bounds."""
 
     name: ClassVar[str] = "delta-presence"
+    threat: ClassVar[Threat] = MEMBERSHIP
     summary: ClassVar[str] = (
         "nobody can tell, with more than the stated certainty, who is in the table and who is not"
     )

@@ -16,7 +16,7 @@ from shoal.judging.models.exact_sizes import exact_test, pearson
 from shoal.judging.models.k_anonymity import KAnonymity
 from shoal.judging.models.keys import Bounds, Key
 from shoal.judging.models.model import Model
-from shoal.judging.models.threats import SINGLING_OUT, Threat
+from shoal.judging.models.threats import RE_IDENTIFICATION, Threat
 from shoal.support.arrays import BoolVector, IntMatrix, LongVector
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class FalseCellLimit(Model):
     key: ClassVar[Key] = Key(
         "relocation", "how many cells may be false, and how visible relocated rows may be"
     )
-    threat: ClassVar[Threat] = SINGLING_OUT
+    threat: ClassVar[Threat] = RE_IDENTIFICATION
 
 
 @dataclass(frozen=True, kw_only=True)

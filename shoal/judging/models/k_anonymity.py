@@ -9,7 +9,7 @@ import numpy as np
 
 from shoal.judging.models.keys import Bounds, Key
 from shoal.judging.models.model import GroupModel
-from shoal.judging.models.threats import SINGLING_OUT, Threat
+from shoal.judging.models.threats import RE_IDENTIFICATION, Threat
 from shoal.support.arrays import BoolVector, FloatVector
 from shoal.support.wording import format_count
 
@@ -32,7 +32,7 @@ class KAnonymity(GroupModel):
     """Every class has at least k people. Monotone: a union is at least as large as each class."""
 
     name: ClassVar[str] = "k-anonymity"
-    threat: ClassVar[Threat] = SINGLING_OUT
+    threat: ClassVar[Threat] = RE_IDENTIFICATION
     summary: ClassVar[str] = (
         "an adversary who knows a person's quasi-identifiers cannot narrow them down to fewer than k rows"
     )

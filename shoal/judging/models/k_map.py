@@ -12,7 +12,7 @@ from shoal.judging.models.keys import Bounds, Key
 from shoal.judging.models.model import Model
 from shoal.judging.models.people_behind_classes import InPopulation, people_of, seen_by
 from shoal.judging.models.population_estimates import people_for_size, size_for_people
-from shoal.judging.models.threats import SINGLING_OUT, Threat
+from shoal.judging.models.threats import RE_IDENTIFICATION, Threat
 from shoal.support.wording import number
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class KMap(Model):
     """
 
     name: ClassVar[str] = "k-map"
-    threat: ClassVar[Threat] = SINGLING_OUT
+    threat: ClassVar[Threat] = RE_IDENTIFICATION
     summary: ClassVar[str] = (
         "an adversary who does not know who is in the table cannot narrow a row down to fewer than k people of the "
         "population"

@@ -11,7 +11,7 @@ import numpy as np
 from shoal.judging.models.k_anonymity import K, KAnonymity, smaller_k
 from shoal.judging.models.keys import Bounds, Key
 from shoal.judging.models.model import GroupModel, Model
-from shoal.judging.models.threats import SINGLING_OUT, Threat
+from shoal.judging.models.threats import RE_IDENTIFICATION, Threat
 from shoal.support.arrays import LongVector
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class KType(Model):
     key: ClassVar[Key] = K
     usual: ClassVar[Any] = 5
     about: ClassVar[str] = "knows-some"
-    threat: ClassVar[Threat] = SINGLING_OUT
+    threat: ClassVar[Threat] = RE_IDENTIFICATION
     notion: ClassVar[str]
     """Its name with k as a letter."""
     warning: ClassVar[str] = ""

@@ -13,7 +13,7 @@ import numpy as np
 from shoal.errors import PolicyError, Problem
 from shoal.judging.models.keys import Key, bounds, parameters
 from shoal.judging.models.ratios import exact
-from shoal.judging.models.threats import INFERENCE, Threat
+from shoal.judging.models.threats import ATTRIBUTE_DISCLOSURE, Threat
 from shoal.release.results import plain
 from shoal.release.verdict import Verdict
 from shoal.support.arrays import BoolVector, FloatVector, LongVector
@@ -63,8 +63,8 @@ class Model(ABC):
     """A usual value, for examples in messages."""
     about: ClassVar[str] = ""
     """The adversary that a policy with this model is about."""
-    threat: ClassVar[Threat] = INFERENCE
-    """What it protects people from, in the words of data protection authorities; empty: nothing of these."""
+    threat: ClassVar[Threat] = ATTRIBUTE_DISCLOSURE
+    """What it protects people from; empty: none of these."""
     weakest: ClassVar[bool] = False
     """The weakest model that is known to stop that adversary: required if a policy names them."""
     public: ClassVar[Literal["never", "complete", "always"]] = "never"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from shoal.judging.models.k_anonymity import KAnonymity
 from shoal.judging.models.keys import Key
 from shoal.judging.models.model import GroupModel, Model, one_class
-from shoal.judging.models.threats import SINGLING_OUT, Threat
+from shoal.judging.models.threats import RE_IDENTIFICATION, Threat
 from shoal.support.arrays import BoolVector, FloatVector, LongVector
 from shoal.support.wording import format_count, number
 
@@ -30,7 +30,7 @@ class OfGroup(GroupModel):
     """
 
     name: ClassVar[str] = "of-group"
-    threat: ClassVar[Threat] = SINGLING_OUT
+    threat: ClassVar[Threat] = RE_IDENTIFICATION
     summary: ClassVar[str] = "the same guarantee with groups of people in the place of people"
     key: ClassVar[Key] = Key("group", summary)
     usual: ClassVar[Any] = "household"

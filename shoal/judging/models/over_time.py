@@ -21,7 +21,7 @@ from shoal.judging.linking.newest_release import knows_rows, newest_issue, too_l
 from shoal.judging.linking.series import Earlier, alone, cross_releases, explain_unknown_members
 from shoal.judging.models.keys import Key
 from shoal.judging.models.model import GroupModel, Model
-from shoal.judging.models.threats import LINKABILITY, Threat
+from shoal.judging.models.threats import RE_IDENTIFICATION, Threat
 from shoal.release.verdict import Verdict
 from shoal.support.arrays import BoolVector, FloatVector
 from shoal.support.run import silent
@@ -35,7 +35,7 @@ class WithEarlier(Model):
     """Nobody who is in this release and in an earlier one is exposed by intersecting them."""
 
     name: ClassVar[str] = "with-earlier"
-    threat: ClassVar[Threat] = LINKABILITY
+    threat: ClassVar[Threat] = RE_IDENTIFICATION
     key: ClassVar[Key] = EARLIER
     summary: ClassVar[str] = (
         "an adversary who knows that a person is in this release and in earlier ones, and intersects what each leaves "

@@ -14,7 +14,7 @@ from shoal.errors import DataError
 from shoal.judging.models.keys import Key
 from shoal.judging.models.model import GroupModel
 from shoal.judging.models.overall import Seen
-from shoal.judging.models.threats import SINGLING_OUT, Threat
+from shoal.judging.models.threats import RE_IDENTIFICATION, Threat
 from shoal.support.arrays import BoolVector, FloatVector, IntMatrix, IntVector, LongVector
 from shoal.support.brief import Brief
 
@@ -82,7 +82,7 @@ class InPopulation(GroupModel, Brief):
     """
 
     name: ClassVar[str] = "in-population"
-    threat: ClassVar[Threat] = SINGLING_OUT
+    threat: ClassVar[Threat] = RE_IDENTIFICATION
     summary: ClassVar[str] = "at least so many people of the population match every class"
     key: ClassVar[Key] = Key("k_map", summary)
     monotone: ClassVar[bool] = True

@@ -23,7 +23,7 @@ from shoal.judging.models.overall import Overall, Seen
 from shoal.judging.models.people_behind_classes import InPopulation, seen_by, share_of
 from shoal.judging.models.population_estimates import size_for_risk
 from shoal.judging.models.ratios import exact, format_ratio, least_size, size_in_words
-from shoal.judging.models.threats import SINGLING_OUT, Threat
+from shoal.judging.models.threats import RE_IDENTIFICATION, Threat
 from shoal.support.arrays import BoolVector, FloatVector
 from shoal.support.wording import format_count, number
 
@@ -48,7 +48,7 @@ class _Risk(Model):
     """What the three limits share."""
 
     key: ClassVar[Key] = RISK
-    threat: ClassVar[Threat] = SINGLING_OUT
+    threat: ClassVar[Threat] = RE_IDENTIFICATION
     options: ClassVar[Mapping[str, str]] = BY
     public: ClassVar[Any] = "always"
     higher_is_safer: ClassVar[bool] = False

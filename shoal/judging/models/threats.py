@@ -1,18 +1,25 @@
-"""What may happen to a person in a release: the three threats by which European data protection authorities judge
-anonymity (Article 29 Working Party, Opinion 05/2014). Models and attacks say which of them they are about.
+"""What may happen to a person in a release. Models and attacks say which of these threats they are about.
+
+They are not the three criteria of the Article 29 Working Party (Opinion 05/2014), which use some of the same words:
+docs/how-to/report.md quotes those, and says what k-anonymity answers.
 """
 
 from __future__ import annotations
 
 from typing import Literal
 
-Threat = Literal["", "singling out", "linkability", "inference"]
-SINGLING_OUT: Threat = "singling out"
-LINKABILITY: Threat = "linkability"
-INFERENCE: Threat = "inference"
+Threat = Literal["", "re-identification", "attribute disclosure", "membership"]
+RE_IDENTIFICATION: Threat = "re-identification"
+ATTRIBUTE_DISCLOSURE: Threat = "attribute disclosure"
+MEMBERSHIP: Threat = "membership"
 
 QUESTIONS: dict[Threat, str] = {
-    SINGLING_OUT: "Can somebody pick out the row of one person?",
-    LINKABILITY: "Can somebody who knows people link them to their rows?",
-    INFERENCE: "Can somebody learn more about a person than others already know?",
+    RE_IDENTIFICATION: "Can somebody who knows a person find their row?",
+    ATTRIBUTE_DISCLOSURE: "Can somebody learn a sensitive value of a person?",
+    MEMBERSHIP: "Can somebody learn whether a person is in the table?",
 }
+SECTION_TITLE = "Re-identification, attribute disclosure, membership"
+KNOWN_COLUMNS_ONLY = (
+    "This is about an adversary who knows only the columns that the policy names as known: the quasi-identifiers. It "
+    "does not mean that no statement is true of one person only (predicate singling out)."
+)
