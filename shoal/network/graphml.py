@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -14,6 +14,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from shoal.errors import DataError
 from shoal.io.read_errors import as_data_error
@@ -39,66 +40,94 @@ def read_graphml(path: Path) -> Network:
     """
     if not path.is_file():
         raise DataError(f"{path}: the file does not exist")
-    keys: dict[str, tuple[str, str, str | None]] = {}
-    rows: dict[str, dict[str, str]] = {}
-    links: list[tuple[str, str]] = []
-    ignored: set[str] = set()
-    directed = False
-    depth = 0
+    graph = _Reading(path)
     with as_data_error(path, "GraphML"):
         try:
             with path.open("rb") as file:
                 digest = hashlib.file_digest(file, "sha256").hexdigest()
             for event, element in ElementTree.iterparse(path, events=("start", "end")):
-                tag = element.tag.rpartition("}")[2]
                 if event == "start":
-                    depth += tag == "graph"
-                    directed |= tag == "graph" and element.get("edgedefault") == "directed"
-                    if depth > 1 or tag in ("hyperedge", "port"):
-                        raise DataError(
-                            f"{path}: nested graphs, hyperedges and ports are not supported; flatten the graph"
-                        )
-                    continue
-                depth -= tag == "graph"
-                if tag == "key":
-                    _key(element, keys)
-                elif tag == "node":
-                    name = element.get("id", "")
-                    if name in rows:
-                        raise DataError(f"{path}: two nodes have the id {name!r}")
-                    rows[name] = {
-                        data.get("key", ""): data.text or "" for data in element if data.tag.endswith("data")
-                    }
-                elif tag == "edge":
-                    links.append((element.get("source", ""), element.get("target", "")))
-                    ignored |= {data.get("key", "") for data in element if data.tag.endswith("data")}
-                if tag in ("node", "edge"):
-                    element.clear()
+                    graph.begin_element(element)
+                else:
+                    graph.end_element(element)
         except ElementTree.ParseError as error:
             raise DataError(f"{path}: is not well-formed XML: {error}") from None
-    if not rows:
+    if not graph.rows:
         raise DataError(f"{path}: the graph has no nodes")
-    place = {name: at for at, name in enumerate(rows)}
-    unknown = list(dict.fromkeys(end for link in links for end in link if end not in place))
-    if unknown:
-        raise DataError(
-            f"{path}: edges end at {len(unknown):,} nodes that the file does not define: {some_values(unknown)}"
-        )
-    ends = np.array([(place[a], place[b]) for a, b in links], np.int64).reshape(-1, 2)
-    notes = ["directions of edges are ignored"] if directed else []
-    if ignored:
-        names = sorted(keys[key][0] if key in keys else key for key in ignored)
-        notes.append(f"ignored attributes of edges: {', '.join(names)}")
-    attributes = _columns(path, keys, rows)
+    ends = graph.number_ends()
+    attributes = _columns(path, graph.keys, graph.rows)
     return network_from_pairs(
-        ends[:, 0], ends[:, 1], attributes, kind="graphml", digests=(digest,), notes=notes
+        ends[:, 0], ends[:, 1], attributes, kind="graphml", digests=(digest,), notes=graph.notes()
     )
 
 
-def _key(element: ElementTree.Element, keys: dict[str, tuple[str, str, str | None]]) -> None:
-    name = element.get("id", "")
-    default = next((child.text for child in element if child.tag.endswith("default")), None)
-    keys[name] = (element.get("attr.name", name), element.get("attr.type", "string"), default)
+class _Reading:
+    """What the elements of a file say, one after the other."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.keys: dict[str, tuple[str, str, str | None]] = {}
+        self.rows: dict[str, dict[str, str]] = {}
+        self.links: list[tuple[str, str]] = []
+        self.ignored: set[str] = set()
+        self.directed = False
+        self.depth = 0
+
+    def begin_element(self, element: ElementTree.Element) -> None:
+        """Reject what Shoal does not read, before its content is read."""
+        tag = _tag(element)
+        if tag == "graph":
+            self.depth += 1
+            self.directed |= element.get("edgedefault") == "directed"
+        if self.depth > 1 or tag in ("hyperedge", "port"):
+            raise DataError(
+                f"{self.path}: nested graphs, hyperedges and ports are not supported; flatten the graph"
+            )
+
+    def end_element(self, element: ElementTree.Element) -> None:
+        """Take over a whole element."""
+        match _tag(element):
+            case "graph":
+                self.depth -= 1
+            case "key":
+                self._add_key(element)
+            case "node":
+                self._add_node(element)
+                element.clear()
+            case "edge":
+                self.links.append((element.get("source", ""), element.get("target", "")))
+                self.ignored |= {key for key, _ in _cells(element)}
+                element.clear()
+
+    def _add_key(self, element: ElementTree.Element) -> None:
+        name = element.get("id", "")
+        default = next((child.text for child in element if child.tag.endswith("default")), None)
+        self.keys[name] = (element.get("attr.name", name), element.get("attr.type", "string"), default)
+
+    def _add_node(self, element: ElementTree.Element) -> None:
+        name = element.get("id", "")
+        if name in self.rows:
+            raise DataError(f"{self.path}: two nodes have the id {name!r}")
+        self.rows[name] = dict(_cells(element))
+
+    def number_ends(self) -> NDArray[np.int64]:
+        """Return the numbers of the two nodes of each edge."""
+        place = {name: at for at, name in enumerate(self.rows)}
+        unknown = list(dict.fromkeys(end for link in self.links for end in link if end not in place))
+        if unknown:
+            raise DataError(
+                f"{self.path}: edges end at {len(unknown):,} nodes that the file does not define: "
+                + some_values(unknown)
+            )
+        return np.array([(place[a], place[b]) for a, b in self.links], np.int64).reshape(-1, 2)
+
+    def notes(self) -> list[str]:
+        """Return what of the file was ignored."""
+        notes = ["directions of edges are ignored"] if self.directed else []
+        if self.ignored:
+            names = sorted(self.keys[key][0] if key in self.keys else key for key in self.ignored)
+            notes.append(f"ignored attributes of edges: {', '.join(names)}")
+        return notes
 
 
 def _columns(
@@ -150,13 +179,7 @@ def content_of(file: bytes) -> tuple[Any, Any, Any, Any] | None:
     if graphs[0].get("edgedefault") != "undirected":
         more.append("directions")
     for own in graphs[0]:
-        cells = tuple(
-            sorted(
-                (keys.get(cell.get("key", ""), ()), _parts(cell.text or ""))
-                for cell in own
-                if _tag(cell) == "data"
-            )
-        )
+        cells = tuple(sorted((keys.get(key, ()), _parts(text)) for key, text in _cells(own)))
         more += [_tag(cell) for cell in own.iter() if cell is not own and (_tag(cell) != "data" or len(cell))]
         if _tag(own) == "node":
             nodes[own.get("id"), cells] += 1
@@ -170,6 +193,13 @@ def content_of(file: bytes) -> tuple[Any, Any, Any, Any] | None:
 
 def _tag(element: ElementTree.Element) -> str:
     return element.tag.rpartition("}")[2]
+
+
+def _cells(element: ElementTree.Element) -> Iterator[tuple[str, str]]:
+    """Yield the key and the text of each attribute of a node or an edge."""
+    for cell in element:
+        if _tag(cell) == "data":
+            yield cell.get("key", ""), cell.text or ""
 
 
 def _declaration(key: ElementTree.Element) -> tuple[str, ...]:

@@ -112,27 +112,31 @@ class Group(click.Group):
         except (click.exceptions.Exit, click.Abort, SystemExit):
             raise  # click knows what to do
         except BaseException as error:  # a panic in a library is not an Exception
-            if cannot_be_shown(error):
-                raise click.exceptions.Exit(_report_lost_output(error)) from None
-            if os.environ.get("SHOAL_DEBUG"):
+            if os.environ.get("SHOAL_DEBUG") and not cannot_be_shown(error):
                 raise
-            if _is_interrupt(error):
-                _fail(journal.describe_interrupt(), "Interrupted", 130)
-            if is_lack_of_memory(error):
-                out_of_memory("there is not enough memory")
-                raise click.exceptions.Exit(1) from None
-            if reason := explain_denial(error) or (few_handles_left() and TOO_FEW_HANDLES):
-                _fail(f"{reason}; no file was left half written", "System", 1)
-            # A traceback may show values of the data, so it is printed only on request.
-            kind = type(error).__name__
-            _fail(
-                f"Shoal made a mistake of its own ({kind}); no file was left half written. "
-                "SHOAL_DEBUG=1 shows where, and may show values of your data.",
-                kind,
-                70,
-            )
+            _fail_unexpectedly(error)
         finally:
             speak(before)
+
+
+def _fail_unexpectedly(error: BaseException) -> NoReturn:
+    """Report what no part of Shoal expected, without a traceback: it may show values of the data."""
+    if cannot_be_shown(error):
+        raise click.exceptions.Exit(_report_lost_output(error)) from None
+    if _is_interrupt(error):
+        _fail(journal.describe_interrupt(), "Interrupted", 130)
+    if is_lack_of_memory(error):
+        out_of_memory("there is not enough memory")
+        raise click.exceptions.Exit(1) from None
+    if reason := explain_denial(error) or (few_handles_left() and TOO_FEW_HANDLES):
+        _fail(f"{reason}; no file was left half written", "System", 1)
+    kind = type(error).__name__
+    _fail(
+        f"Shoal made a mistake of its own ({kind}); no file was left half written. "
+        "SHOAL_DEBUG=1 shows where, and may show values of your data.",
+        kind,
+        70,
+    )
 
 
 def _report_lost_output(error: BaseException) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from decimal import Decimal
+from itertools import pairwise
 
 import numpy as np
 import polars as pl
@@ -90,29 +91,25 @@ def from_cuts(
     domain = number_domain(distinct_values(values), "cuts")
     numbers = domain.numbers
     assert numbers is not None
-    cuts = [
-        points
-        for level in cuts
-        if (points := [p for p in level if (top is None or p <= top) and (bottom is None or p >= bottom)])
-    ]
-    groups = Groups.among(numbers, top, bottom)
-    whole = _all_whole(numbers, [cut for level in cuts for cut in level])
+    within = [[p for p in level if _is_between(p, bottom, top)] for level in cuts]
+    points = [point for level in within for point in level]
+    whole, mixed = _all_whole(numbers, points), _is_mixed(domain, points)
     levels: list[Level] = []
     words: dict[str, str] = {}
-    mixed = _is_mixed(domain, [cut for level in cuts for cut in level])
-    for level in cuts:
-        edges = np.array(level, np.int64 if whole else np.float64)
-        bins = np.searchsorted(edges, numbers, side="right")
+    for level in filter(None, within):
+        bins = np.searchsorted(np.array(level, np.int64 if whole else np.float64), numbers, side="right")
         starts = runs(bins)
-        ends = [int(edge) if whole else float(edge) for edge in edges]
-        names = [_name_interval(int(index), ends, whole) for index in bins[starts]]
+        places = bins[starts].tolist()
+        names = _name_intervals(places, level, whole)
         if mixed:
-            ends = [int(edge) for edge in edges]
-            words.update(
-                zip(names, (_name_interval(int(index), ends, True) for index in bins[starts]), strict=True)
-            )
+            words.update(zip(names, _name_intervals(places, level, True), strict=True))
         levels.append(Level(starts, pl.Series("names", names, dtype=pl.String)))
-    return domain.hierarchy(*levels, naming=Whole(words) if mixed else None, finest=groups.finest_of(domain))
+    finest = Groups.among(numbers, top, bottom).finest_of(domain)
+    return domain.hierarchy(*levels, naming=Whole(words) if mixed else None, finest=finest)
+
+
+def _is_between(point: Number, bottom: Number | None, top: Number | None) -> bool:
+    return (top is None or point <= top) and (bottom is None or point >= bottom)
 
 
 def _all_whole(numbers: Numbers, settings: Sequence[Number]) -> bool:
@@ -179,10 +176,11 @@ def _whole_name(low: int, high: int) -> str:
     return f"{low} to {high}" if low < 0 else f"{low}-{high}"
 
 
-def _name_interval(index: int, edges: list[int] | list[float], whole: bool) -> str:
-    if index == 0:
-        return f"<{edges[0]}"
-    if index == len(edges):
-        return f">={edges[-1]}"
-    low, high = edges[index - 1], edges[index]
-    return _whole_name(int(low), int(high) - 1) if whole else f"[{low}, {high})"
+def _name_intervals(places: Sequence[int], cuts: Sequence[Number], whole: bool) -> list[str]:
+    """Return the names of some of the intervals between cut points; interval 0 ends at the first point."""
+    edges = [int(cut) if whole else float(cut) for cut in cuts]
+    between = [
+        _whole_name(int(low), int(high) - 1) if whole else f"[{low}, {high})" for low, high in pairwise(edges)
+    ]
+    names = [f"<{edges[0]}", *between, f">={edges[-1]}"]
+    return [names[place] for place in places]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +27,7 @@ from shoal.release.results import Clock
 from shoal.support.run import Progress
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 
 def read_release(
@@ -73,8 +74,6 @@ def read_release(
 def _case(
     session: SparkSession, given: Source, policy: Policy, table: Counted | None, suppressed_as: str | None
 ) -> ClusterCase:
-    from pyspark.sql import functions as F
-
     columns = given.columns
     plans = policy.plans(columns, of_release=True)
     bucket = bucket_name(policy.columns if table is None else table.taken)
@@ -83,42 +82,24 @@ def _case(
             f"column '{bucket}' may number buckets, and buckets are judged by the local engine alone"
         )
     quasi = [plan for plan in plans if plan.role.generalized]
-    frame, notes = given.frame, []
-    marked = F.lit(True)
-    for plan in quasi:
-        marked = marked & (F.col(f"f{columns.index(plan.name)}").cast("string") == (suppressed_as or ROOT))
-    if suppressed_as is not None:
-        frame = frame.filter(~F.coalesce(marked, F.lit(False)))
-    with translate_errors("counting the rows of the release"):
-        rows, stars = (int(one or 0) for one in frame.agg(F.count(F.lit(1)), F.count_if(marked)).collect()[0])
-    if suppressed_as is None and stars:
-        notes.append(
-            f"{stars:,} rows show {ROOT} in every quasi-identifier; they count as rows of the release"
-        )
+    places = [columns.index(plan.name) for plan in quasi]
+    frame, rows, stars = _count_rows(given.frame, places, suppressed_as)
     whole = None if table is None else table.rows
     if whole is not None and rows > whole:
         raise DataError(
             f"the release has {rows:,} rows, more than the {whole:,} of its original: is it the right one?"
         )
-    left = [name for name in policy.names(DROP) if name in columns]
-    if left:
-        notes.append(
-            f"the policy drops columns that the release has, so they were not judged: {', '.join(left)}"
-        )
     attributes, sensitive, totals = _attributes(replace(given, frame=frame), policy, table)
     own = () if table is None else (*table.columns, *table.dropped)
-    bounds = {a.name: bounds_among(columns, a.name, (*policy.columns, *own)) for a in attributes}
-    bounds = {name: pair for name, pair in bounds.items() if any(pair)}
+    pairs = {a.name: bounds_among(columns, a.name, (*policy.columns, *own)) for a in attributes}
+    bounds = {name: pair for name, pair in pairs.items() if any(pair)}
     requirements = policy.requirements(sensitive)
     reading = Reading(tuple(columns), attributes, sensitive, totals, requirements.all_models, bounds)
     found = verify_rows(session, frame, reading, requirements, whole, rows)
     known = [table is not None or has_domain(plan) for plan in quasi]
     if not all(known):
         found = replace(found, published=without_domains(found.published, known, rows))
-    if found.unknown and table is not None:
-        notes.append(
-            f"cells of {', '.join(found.unknown)} are not in the policy's hierarchies: losses are not known"
-        )
+    left = [name for name in policy.names(DROP) if name in columns]
     return ClusterCase(
         published=found.published,
         table=table,
@@ -126,10 +107,43 @@ def _case(
         policy=policy,
         requirements=requirements,
         sheet=Sheet.of(no_rows(columns)),
-        notes=tuple(notes),
+        notes=_notes(stars, left, () if table is None else found.unknown),
         other_readings=NO_OTHERS,
         judged=found.verdicts,
     )
+
+
+def _count_rows(
+    frame: DataFrame, quasi: Sequence[int], suppressed_as: str | None
+) -> tuple[DataFrame, int, int]:
+    """Return the rows to judge, how many they are, and how many of them show * in every quasi-identifier. Rows that
+    show `suppressed_as` there are suppressed, and not among them."""
+    from pyspark.sql import functions as F
+
+    marked = F.lit(True)
+    for place in quasi:
+        marked = marked & (F.col(f"f{place}").cast("string") == (suppressed_as or ROOT))
+    if suppressed_as is not None:
+        frame = frame.filter(~F.coalesce(marked, F.lit(False)))
+    with translate_errors("counting the rows of the release"):
+        rows, stars = frame.agg(F.count(F.lit(1)), F.count_if(marked)).collect()[0]
+    return frame, int(rows or 0), int(stars or 0) if suppressed_as is None else 0
+
+
+def _notes(stars: int, dropped: Sequence[str], unknown: Sequence[str]) -> tuple[str, ...]:
+    """Return what a reader of the verdicts should know."""
+    notes = (
+        (stars, f"{stars:,} rows show {ROOT} in every quasi-identifier; they count as rows of the release"),
+        (
+            dropped,
+            f"the policy drops columns that the release has, so they were not judged: {', '.join(dropped)}",
+        ),
+        (
+            unknown,
+            f"cells of {', '.join(unknown)} are not in the policy's hierarchies: losses are not known",
+        ),
+    )
+    return tuple(note for applies, note in notes if applies)
 
 
 def _attributes(

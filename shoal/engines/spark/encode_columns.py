@@ -3,7 +3,7 @@ and look-ups in tasks."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -60,6 +60,34 @@ class Lookup(Brief):
         return locate(self.raw, values)
 
 
+Found = tuple[Lookup, Hierarchy | None, LongVector | None]
+"""How a column is read, its hierarchy, and the count of each code; the last two are None for plain columns."""
+
+
+@dataclass(frozen=True)
+class _Places:
+    """Which columns of the source become the columns c, s and k of a coded table."""
+
+    quasi: list[int]
+    sensitive: list[int]
+    kept: list[int]
+
+    @classmethod
+    def of(cls, plans: Sequence[ColumnPlan]) -> _Places:
+        """Sort columns by their roles."""
+        roles = list(enumerate(plan.role for plan in plans))
+        return cls(
+            [i for i, role in roles if role.generalized],
+            [i for i, role in roles if role.protected],
+            [i for i, role in roles if role.is_shown_unchanged],
+        )
+
+    def to_code(self, *, text: bool) -> list[int]:
+        """Return the columns whose values have to be known: those with codes, and of text all that are shown."""
+        plain = [i for i in self.kept if i not in self.sensitive] if text else []
+        return [*self.quasi, *self.sensitive, *plain]
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Coded(Brief):
     """A coded table: a frame with the columns c0, c1, .. (quasi-identifiers), s0, .. (sensitive ones), and k0, ..
@@ -83,60 +111,63 @@ class Coded(Brief):
 def code_table(session: SparkSession, source: Source, plans: Sequence[ColumnPlan]) -> Coded:
     """Code a table. Raises all problems of all columns together."""
     by_name = {plan.name: plan for plan in plans}
-    roles = [by_name[name].role for name in source.columns]
-    quasi = [i for i, role in enumerate(roles) if role.generalized]
-    sensitive = [i for i, role in enumerate(roles) if role.protected]
-    kept = [i for i, role in enumerate(roles) if role.is_shown_unchanged]
-    wanted = [*quasi, *sensitive, *([i for i in kept if i not in sensitive] if source.text else [])]
-    found: dict[int, tuple[Lookup, Hierarchy | None, LongVector | None]] = {}
-    counted = distinct_values(source.frame, [f"f{place}" for place in wanted])
-    problems: list[tuple[str, ShoalError]] = []
-    for place in wanted:
-        plan = by_name[source.columns[place]]
-        try:
-            found[place] = code_column(source, place, plan, counted.get(f"f{place}"))
-        except _TooMany as error:
-            if plan.role.has_codes:  # otherwise it stays the text that it is
-                problems.append((plan.name, error))
-        except (DataError, HierarchyError) as error:
-            problems.append((plan.name, error))
-    if problems:
-        from shoal.coding.encode import raise_together
-
-        raise_together(problems)
-    attributes = [_attribute(found[i], by_name[source.columns[i]]) for i in quasi]
-    secrets = [_attribute(found[i], by_name[source.columns[i]]) for i in sensitive]
-    columns = tuple(name for name in source.columns if not by_name[name].is_removed)
-    whole = int(found[quasi[0]][2].sum()) if quasi else 0  # type: ignore[union-attr]
-    kept_names = tuple(source.columns[i] for i in kept)
-    values = _columns_of_counts(secrets)
-    table = Counted(
-        _columns_of_counts(attributes),
-        values,
-        Kept.of(no_rows(list(kept_names))),
-        columns,
-        (ByRows(values, whole),),
-        dropped=tuple(name for name in source.columns if name not in columns),
-        total=whole,
-    )
+    in_order = [by_name[name] for name in source.columns]
+    places = _Places.of(in_order)
+    found = _code_columns(source, in_order, places.to_code(text=source.text))
+    lookups = {i: own for i, (own, _, _) in found.items()}
+    table = _count_table(in_order, places, found)
     shared = session.sparkContext.broadcast(
         (
-            [found[i][0] for i in quasi],
-            [found[i][0] for i in sensitive],
-            [found[i][0] if i in found else i for i in kept],
+            [lookups[i] for i in places.quasi],
+            [lookups[i] for i in places.sensitive],
+            [lookups.get(i, i) for i in places.kept],
         )
     )
     frame = source.frame.mapInArrow(
-        lambda batches: _code(batches, shared.value), _schema(source, found, quasi, sensitive, kept)
+        lambda batches: _code(batches, shared.value), _schema(source, lookups, places)
     )
-    types = pl.Schema(
-        {
-            name: found[i][0].typed.dtype if i in found and found[i][0].typed is not None else pl.String()  # type: ignore[union-attr]
-            for i, name in enumerate(source.columns)
-        }
+    typed = {source.columns[i]: own.typed.dtype for i, own in lookups.items() if own.typed is not None}
+    types = pl.Schema({name: typed.get(name, pl.String()) for name in source.columns})
+    guessed = dict.fromkeys(source.columns[i] for i, own in lookups.items() if own.guessed)
+    kept = tuple(source.columns[i] for i in places.kept)
+    return Coded(frame, table, kept, types, source.options, Guessed(guessed))
+
+
+def _code_columns(source: Source, plans: Sequence[ColumnPlan], places: Sequence[int]) -> dict[int, Found]:
+    """Code columns one by one. Plain columns with too many values are left out: they stay the text that they are."""
+    from shoal.coding.encode import raise_together
+
+    found: dict[int, Found] = {}
+    counted = distinct_values(source.frame, [f"f{place}" for place in places])
+    problems: list[tuple[str, ShoalError]] = []
+    for place in places:
+        plan = plans[place]
+        try:
+            found[place] = code_column(source, place, plan, counted.get(f"f{place}"))
+        except (DataError, HierarchyError) as error:
+            if plan.role.has_codes or not isinstance(error, _TooMany):
+                problems.append((plan.name, error))
+    if problems:
+        raise_together(problems)
+    return found
+
+
+def _count_table(plans: Sequence[ColumnPlan], places: _Places, found: Mapping[int, Found]) -> Counted:
+    """Return what the driver knows about a coded table: how often each code occurs."""
+    quasi, sensitive = (
+        _columns_of_counts([_attribute(found[i], plans[i]) for i in own])
+        for own in (places.quasi, places.sensitive)
     )
-    guessed = [source.columns[i] for i, (own, _, _) in found.items() if own.guessed]
-    return Coded(frame, table, kept_names, types, source.options, Guessed(dict.fromkeys(guessed)))
+    whole = int(quasi.counts[0].sum()) if places.quasi else 0
+    return Counted(
+        quasi,
+        sensitive,
+        Kept.of(no_rows([plans[i].name for i in places.kept])),
+        tuple(plan.name for plan in plans if not plan.is_removed),
+        (ByRows(sensitive, whole),),
+        dropped=tuple(plan.name for plan in plans if plan.is_removed),
+        total=whole,
+    )
 
 
 def lone_rows(frame: DataFrame) -> int:
@@ -146,9 +177,7 @@ def lone_rows(frame: DataFrame) -> int:
         return int(frame.groupBy(*names).count().filter("count = 1").count())
 
 
-def _attribute(
-    found: tuple[Lookup, Hierarchy | None, LongVector | None], plan: ColumnPlan
-) -> tuple[Attribute, LongVector]:
+def _attribute(found: Found, plan: ColumnPlan) -> tuple[Attribute, LongVector]:
     _, hierarchy, counts = found
     assert hierarchy is not None
     assert counts is not None
@@ -164,10 +193,8 @@ def _columns_of_counts(found: Sequence[tuple[Attribute, LongVector]]) -> Columns
 
 def code_column(
     source: Source, place: int, plan: ColumnPlan, counted: tuple[pl.Series, LongVector] | None = None
-) -> tuple[Lookup, Hierarchy | None, LongVector | None]:
-    """Return the lookup of one column, its hierarchy, and the count of each code; the last two are None for plain
-    columns. `counted` holds its distinct values and their counts, if they are known.
-    """
+) -> Found:
+    """Code one column. `counted` holds its distinct values and their counts, if they are known."""
     raw, rows = _distinct(source.frame, place, plan) if counted is None else counted
     frame = infer_types(raw.alias(plan.name), source.options, text=source.text)
     values, guessed = frame.data.to_series(), plan.name in frame.guessed.columns
@@ -240,24 +267,19 @@ def infer_types(raw: pl.Series, options: ReadOptions, *, text: bool) -> Frame:
     return build_frame("spark", query, options, nulls_done=text, where="the table", guessed=guessed)
 
 
-def _schema(
-    source: Source, found: dict[int, Any], quasi: list[int], sensitive: list[int], kept: list[int]
-) -> Any:
+def _schema(source: Source, lookups: Mapping[int, Lookup], places: _Places) -> Any:
     from pyspark.sql.pandas.types import from_arrow_type
     from pyspark.sql.types import IntegerType, StructField, StructType
 
-    fields = [StructField(f"c{j}", IntegerType()) for j in range(len(quasi))]
-    fields += [StructField(f"s{j}", IntegerType()) for j in range(len(sensitive))]
-    for j, i in enumerate(kept):
-        own = found.get(i)
-        if own is None or own[0].typed is None:
-            fields.append(StructField(f"k{j}", source.frame.schema.fields[i].dataType))
+    fields = [StructField(f"c{j}", IntegerType()) for j in range(len(places.quasi))]
+    fields += [StructField(f"s{j}", IntegerType()) for j in range(len(places.sensitive))]
+    for j, i in enumerate(places.kept):
+        own = lookups.get(i)
+        if own is None or own.typed is None:
+            dtype = source.frame.schema.fields[i].dataType
         else:
-            fields.append(
-                StructField(
-                    f"k{j}", from_arrow_type(own[0].typed.to_arrow(compat_level=pl.CompatLevel.oldest()).type)
-                )
-            )
+            dtype = from_arrow_type(own.typed.to_arrow(compat_level=pl.CompatLevel.oldest()).type)
+        fields.append(StructField(f"k{j}", dtype))
     return StructType(fields)
 
 

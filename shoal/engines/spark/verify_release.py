@@ -25,7 +25,7 @@ from shoal.release.bounds import label_texts
 from shoal.release.published import Boxes, CellFaults, Published
 from shoal.release.read_published import read_published, sensitive_codes
 from shoal.release.verdict import Verdict
-from shoal.support.arrays import LongVector
+from shoal.support.arrays import IntVector, LongVector
 from shoal.support.brief import Brief
 
 if TYPE_CHECKING:
@@ -123,17 +123,7 @@ def _together(
     rows = sum(part["rows"] for part in parts)
     sizes, place = np.unique(np.concatenate([[0], *(p["sizes"][0] for p in parts)]), return_inverse=True)
     many = np.bincount(place, np.concatenate([[0], *(p["sizes"][1] for p in parts)]), len(sizes))
-    ranges = []
-    for j in range(width):
-        own = [part["ranges"][j] for part in parts if part["ranges"] is not None]
-        ends = np.array(
-            [(low, high) for lows, highs, _ in own for low, high in zip(lows, highs, strict=True)]
-        )
-        ends = ends.reshape(-1, 2)
-        pairs, at = np.unique(ends, axis=0, return_inverse=True)
-        weights = np.concatenate([[], *(one[2] for one in own)])
-        shown = np.bincount(at.ravel(), weights, len(pairs)).astype(np.int64)
-        ranges.append((pairs[:, 0].astype(np.int32), pairs[:, 1].astype(np.int32), shown))
+    ranges = [part["ranges"] for part in parts if part["ranges"] is not None]
     codes = empty_codes(width)
     published = Tallied(
         reading.attributes,
@@ -145,15 +135,26 @@ def _together(
         faults=tuple(_sum_faults([part["faults"][j] for part in parts]) for j in range(width)),
         published_rows=rows,
         class_sizes=np.repeat(sizes, many.astype(np.int64)).astype(np.int64),
-        shown=tuple(ranges),
+        shown=tuple(_sum_ranges([own[j] for own in ranges]) for j in range(width)),
         labels=_labels([part["labels"] for part in parts]),
     )
-    verdicts = {}
-    for at_, model in enumerate(requirements.all_models):
-        if isinstance(model, GroupModel):
-            told = [part["models"][at_] for part in parts]
-            verdicts[at_] = _verdict(model, published, told)
+    verdicts = {
+        at: _verdict(model, published, [part["models"][at] for part in parts])
+        for at, model in enumerate(requirements.all_models)
+        if isinstance(model, GroupModel)
+    }
     return Judged(published, verdicts, unknown)
+
+
+def _sum_ranges(
+    parts: list[tuple[IntVector, IntVector, LongVector]],
+) -> tuple[IntVector, IntVector, LongVector]:
+    """Return the distinct ranges of a column, and how many rows show each."""
+    ends = np.concatenate([np.empty((0, 2), np.int32), *(np.column_stack(part[:2]) for part in parts)])
+    pairs, at = np.unique(ends, axis=0, return_inverse=True)
+    weights = np.concatenate([[], *(part[2] for part in parts)])
+    shown = np.bincount(at.ravel(), weights, len(pairs)).astype(np.int64)
+    return pairs[:, 0].astype(np.int32), pairs[:, 1].astype(np.int32), shown
 
 
 def _labels(parts: list[dict[str, dict[str | None, int] | None]]) -> dict[str, dict[str | None, int]]:

@@ -7,7 +7,7 @@ import logging
 import re
 import zipfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from functools import partial, reduce
 from operator import and_
@@ -200,9 +200,6 @@ class Excel(Workbook, FileFormat):
 
 def _sheet(path: Path, options: ReadOptions) -> tuple[pl.LazyFrame, ReadOptions]:
     import fastexcel
-    from polars import selectors as cs
-
-    from shoal.io.narrow_types import as_days
 
     # Shoal handles empty columns itself, so their warnings only disturb.
     logging.getLogger("fastexcel").setLevel(logging.ERROR)
@@ -210,30 +207,42 @@ def _sheet(path: Path, options: ReadOptions) -> tuple[pl.LazyFrame, ReadOptions]
     sheet = book.sheet_names[0] if options.sheet is None else options.sheet
     if sheet not in book.sheet_names:
         raise DataError(f"{path}: there is no sheet '{sheet}'; {did_you_mean(sheet, book.sheet_names)}")
-    names: list[str | None] = []
-    if options.header:
-        first = book.load_sheet(sheet, header_row=None, n_rows=1, dtypes="string").to_polars()
-        # The reader renames duplicates silently.
-        names = list(first.row(0)) if first.height else []
-        refuse_duplicates([name for name in names if name is not None], str(path))
-        refuse_patterns([name for name in names if name is not None], str(path))
+    names = _column_names(path, book, sheet) if options.header else []
     # The reader takes `*` for all columns, so it gets other names to work with.
     numbered = [f"{number}" for number in range(len(names))] if "*" in names else None
     how: dict[str, Any] = {"column_names": numbered, "skip_rows": 1} if numbered else {}
-    read = partial(book.load_sheet, sheet, header_row=0 if options.header else None, **how)
-    data = read(schema_sample_rows=None).to_polars()
+    data = _typed(partial(book.load_sheet, sheet, header_row=0 if options.header else None, **how))
+    if numbered:
+        data.columns = [name or f"__UNNAMED__{number}" for number, name in enumerate(names)]
+    elif not options.header:
+        data.columns = [f"column_{number}" for number in range(data.width)]
+    return data.lazy(), options
+
+
+def _column_names(path: Path, book: Any, sheet: str) -> list[str | None]:
+    """Return the names in the first row, None where a cell is empty. The reader renames duplicates silently."""
+    first = book.load_sheet(sheet, header_row=None, n_rows=1, dtypes="string").to_polars()
+    names = list(first.row(0)) if first.height else []
+    given = [name for name in names if name is not None]
+    refuse_duplicates(given, str(path))
+    refuse_patterns(given, str(path))
+    return names
+
+
+def _typed(read: Callable[..., Any]) -> pl.DataFrame:
+    """Return a sheet with the types of its cells; `read` reads it."""
+    from polars import selectors as cs
+
+    from shoal.io.narrow_types import as_days
+
+    data: pl.DataFrame = read(schema_sample_rows=None).to_polars()
     if any(dtype.is_numeric() for dtype in data.dtypes):
         texts = read(dtypes="string").to_polars()
         data = data.with_columns(_numbers(column, texts[column.name]) for column in data.select(cs.numeric()))
     if any(column.str.contains(_MOMENT).any() for column in data.select(cs.string())):
         moments = read(dtypes="datetime").to_polars()
         data = data.with_columns(_texts(column, moments[column.name]) for column in data.select(cs.string()))
-    data = data.with_columns(as_days(column) for column in data.select(cs.datetime()))
-    if numbered:
-        data.columns = [name or f"__UNNAMED__{number}" for number, name in enumerate(names)]
-    elif not options.header:
-        data.columns = [f"column_{number}" for number in range(data.width)]
-    return data.lazy(), options
+    return data.with_columns(as_days(column) for column in data.select(cs.datetime()))
 
 
 def _numbers(numbers: pl.Series, texts: pl.Series) -> pl.Series:

@@ -131,7 +131,7 @@ def truth_of(
         too_often=often,
         shuffled=published.in_buckets,
         missing=tuple(name for name in plain if name not in rows.columns),
-        unlike=tuple(name for name, column in found.items() if column is None),
+        unlike=tuple(name for name in found if found[name] is None),
     )
     boxes = published.cells
     if boxes is None:

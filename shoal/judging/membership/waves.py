@@ -102,6 +102,20 @@ def count_by_waves(
     return found.add_up(limit) if found.expected <= limit else None
 
 
+def _choose_axes(
+    columns: NDArray[np.int64], wanted: LongVector, most: LongVector, values: list[LongVector], long: int
+) -> list[int]:
+    """Return the counts that are axes: all but those of the long column, and but the largest of each other column."""
+    axes: set[int] = set()
+    for j, own in enumerate(values):
+        if j != long:
+            people = np.bincount(columns[:, j], most, len(wanted))[own]
+            axes.update(np.delete(own, np.argmax(people)).tolist())
+    # Values of few tuples go last: waves are inserted there most often.
+    of_tuple = np.bincount(columns.ravel(), minlength=len(wanted))
+    return sorted(axes - set(values[long].tolist()), key=lambda axis: (-of_tuple[axis], axis))
+
+
 class _Waves:
     """Polynomials of all groups, over common axes."""
 
@@ -123,46 +137,42 @@ class _Waves:
         # One count of each column follows from the others, provided that all columns count the same number of people.
         if len({int(wanted[own].sum()) for own in values}) != 1:
             return None
+        if max(max(own).bit_length() for own in weights) > MOST_BITS:
+            return None
         long = max(range(len(values)), key=lambda j: len(values[j]))
-        of_tuple = np.bincount(columns.ravel(), minlength=len(wanted))
         most = np.array([len(own) - 1 for own in weights], np.int64)
-        fixed = set(values[long].tolist())
-        axes: set[int] = set()
-        for j, own in enumerate(values):
-            if j != long:
-                people = np.bincount(columns[:, j], most, len(wanted))[own]
-                axes.update(np.delete(own, np.argmax(people)).tolist())
-        # Values of few tuples go last: waves are inserted there most often.
-        order = sorted(axes - fixed, key=lambda axis: (-of_tuple[axis], axis))
+        order = _choose_axes(columns, wanted, most, values, long)
         if not 1 <= len(order) <= MOST_AXES:
             return None
         place = {axis: number for number, axis in enumerate(order)}
         dims = [sorted({place[int(a)] for a in row if int(a) in place}) for row in columns]
-        groups, size = [], 0
-        for value in values[long].tolist():
-            members = np.flatnonzero(columns[:, long] == value).tolist()
+        made = cls([], order, wanted[order], dims)
+        made.weights = [np.array([float(w) for w in own]) / float(max(own)) for own in weights]
+        return made if made._add_groups(columns[:, long], values[long], wanted, most) else None
+
+    def _add_groups(self, long: LongVector, values: LongVector, wanted: LongVector, most: LongVector) -> bool:
+        """Set up the polynomial of each value of the long column; return whether none is too large or too faint."""
+        size = 0
+        for value in values.tolist():
+            members = np.flatnonzero(long == value).tolist()
             count = int(wanted[value])
-            touched = sorted({d for t in members for d in dims[t]})
+            touched = sorted({d for t in members for d in self.dims[t]})
             room = [
-                min(count, int(wanted[order[d]]), sum(int(most[t]) for t in members if d in dims[t]))
+                min(count, int(self.wanted[d]), sum(int(most[t]) for t in members if d in self.dims[t]))
                 for d in touched
             ]
             size += (count + 1) * math.prod(r + 1 for r in room)
             # A group without an axis is decided by its own count.
             if size > LARGEST or not touched:
-                return None
+                return False
             powers = np.array(list(np.ndindex(*(r + 1 for r in room))), np.int64).reshape(-1, len(room))
-            groups.append(_Group(members, touched, count, room, powers))
-        made = cls(groups, order, wanted[order], dims)
-        if max(max(own).bit_length() for own in weights) > MOST_BITS:
-            return None
-        made.weights = [np.array([float(w) for w in own]) / float(max(own)) for own in weights]
-        for group in groups:
-            group.ways = made._steps(group)[-1][group.count].ravel()
+            self.groups.append(_Group(members, touched, count, room, powers))
+        for group in self.groups:
+            group.ways = self._steps(group)[-1][group.count].ravel()
             if not group.ways.sum() > FAINTEST:
-                return None
-            group.tilt(made.tilted)
-        return made
+                return False
+            group.tilt(self.tilted)
+        return True
 
     def _shift_positions(
         self, group: _Group, t: int, x: int
@@ -243,41 +253,11 @@ class _Waves:
         """Sum over the waves."""
         from shoal.kernels.membership_waves import sum_waves
 
-        waves = len(self.points)
-        # Entries by axis: group, place, place of the result, powers, rest, index of the next entry of the group.
-        entries: list[list[list[int]]] = [[] for _ in self.axes]
-        places, size = [], 0
-        for number, group in enumerate(self.groups):
-            places.append(size)
-            left = len(group.chances)
-            here, size = size, size + left
-            earlier = None
-            for d, room in zip(group.axes, group.room, strict=True):
-                left //= room + 1
-                entry = [number, here, size, room + 1, left, -1]
-                if earlier is not None:
-                    earlier[5] = d
-                entries[d].append(entry)
-                here, earlier = -1, entry
-                size += self.points[d] * left if d < waves else 0
-        start = np.cumsum([0, *(len(own) for own in entries)])
-        at = {
-            (d, entry[0]): i + int(start[d]) for d, own in enumerate(entries) for i, entry in enumerate(own)
-        }
-        for own in entries:
-            for entry in own:
-                entry[5] = at[entry[5], entry[0]] if entry[5] >= 0 else -1
-        table = np.ascontiguousarray(np.array([entry for own in entries for entry in own], np.int64).T)
+        places, size, start, table = self._lay_out_factors()
         value = np.zeros(size)
         for group, place in zip(self.groups, places, strict=True):
             value[place : place + len(group.chances)] = group.chances
-        powers = np.zeros((waves, int(table[3].max()), max(self.points, default=1)))
-        turn = np.zeros((waves, powers.shape[2]))
-        for d, points in enumerate(self.points):
-            # Whole turns are removed in integers, so many turns are as accurate as one.
-            wave = np.arange(points)
-            powers[d, :, :points] = np.arange(powers.shape[1])[:, None] * wave % points * (2 * np.pi / points)
-            turn[d, :points] = -self.wanted[d] * wave % points * (2 * np.pi / points)
+        powers, turn = self._find_angles(int(table[3].max()))
         every = math.prod(self.points)
         total, slope, dropped, without, spread, noise, visited = sum_waves(
             value,
@@ -301,6 +281,46 @@ class _Waves:
         if not off < PRECISION:
             return None
         return self._shares(slope, places, total, off, visited)
+
+    def _lay_out_factors(self) -> tuple[list[int], int, LongVector, NDArray[np.int64]]:
+        """Return where the factors of each group begin in memory, how long it is, the first entry of each axis, and
+        the entries by axis: group, place, place of the result, powers, rest, index of the next entry of the group."""
+        waves = len(self.points)
+        entries: list[list[list[int]]] = [[] for _ in self.axes]
+        places, size = [], 0
+        for number, group in enumerate(self.groups):
+            places.append(size)
+            left = len(group.chances)
+            here, size = size, size + left
+            earlier = None
+            for d, room in zip(group.axes, group.room, strict=True):
+                left //= room + 1
+                entry = [number, here, size, room + 1, left, -1]
+                if earlier is not None:
+                    earlier[5] = d
+                entries[d].append(entry)
+                here, earlier = -1, entry
+                size += self.points[d] * left if d < waves else 0
+        start = np.cumsum([0, *(len(own) for own in entries)])
+        at = {
+            (d, entry[0]): i + int(start[d]) for d, own in enumerate(entries) for i, entry in enumerate(own)
+        }
+        in_order = [entry for own in entries for entry in own]
+        for entry in in_order:
+            entry[5] = at[entry[5], entry[0]] if entry[5] >= 0 else -1
+        return places, size, start, np.ascontiguousarray(np.array(in_order, np.int64).T)
+
+    def _find_angles(self, most: int) -> tuple[NDArray[np.float64], FloatMatrix]:
+        """Return the angles of each wave of each axis, for up to `most` people, and of the counts that are wanted."""
+        waves = len(self.points)
+        powers = np.zeros((waves, most, max(self.points, default=1)))
+        turn = np.zeros((waves, powers.shape[2]))
+        for d, points in enumerate(self.points):
+            # Whole turns are removed in integers, so many turns are as accurate as one.
+            wave = np.arange(points)
+            powers[d, :, :points] = np.arange(most)[:, None] * wave % points * (2 * np.pi / points)
+            turn[d, :points] = -self.wanted[d] * wave % points * (2 * np.pi / points)
+        return powers, turn
 
     def _bound_rounding(self, spread: float, noise: float, visited: int) -> float:
         """Bound the rounding errors of the sum and of its derivatives, together.

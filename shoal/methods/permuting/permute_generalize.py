@@ -191,21 +191,27 @@ class _Buckets:
         outside = self._outside(rows, np.array(near), run)
         if not outside:
             return False
-        found = [t for t in outside if len(fitting[t]) > 1]
-        if not found:
+        uncertain = [t for t in outside if len(fitting[t]) > 1]
+        if not uncertain:
             around = {bucket for t in outside for bucket in fitting[t]}
-            found = [t for t in several if not around.isdisjoint(fitting[t])]
-        parent = {bucket: bucket for bucket in places}
+            uncertain = [t for t in several if not around.isdisjoint(fitting[t])]
+        self._merge([fitting[t] for t in uncertain])
+        self._lift_open()
+        return True
+
+    def _merge(self, together: list[list[int]]) -> None:
+        """Join the buckets of each list, and lists that share a bucket."""
+        parent = {bucket: bucket for buckets in together for bucket in buckets}
 
         def root(bucket: int) -> int:
             while parent[bucket] != bucket:
                 bucket = parent[bucket]
             return bucket
 
-        for t in found:
-            for bucket in fitting[t][1:]:
-                parent[root(bucket)] = root(fitting[t][0])
-        for bucket in places:
+        for first, *others in together:
+            for bucket in others:
+                parent[root(bucket)] = root(first)
+        for bucket in sorted(parent):
             whole = root(bucket)
             if whole != bucket:
                 self.bucket_of[self.bucket_of == bucket] = whole
@@ -213,12 +219,14 @@ class _Buckets:
                 self.box_high[whole] = np.maximum(self.box_high[whole], self.box_high[bucket])
                 self.open.add(whole)
                 self.joined += 1
+
+    def _lift_open(self) -> None:
+        """Widen the boxes of the buckets without a mapping to nodes of the hierarchies."""
         for bucket in self.open:
             for j, attribute in enumerate(self.table.attributes):
                 ends = self.box_low[bucket : bucket + 1, j], self.box_high[bucket : bucket + 1, j]
                 lifted = attribute.hierarchy.lift(*ends)
                 self.box_low[bucket, j], self.box_high[bucket, j] = lifted[0][0], lifted[1][0]
-        return True
 
     def _find_matching_buckets(self, run: Run) -> dict[int, list[int]]:
         """Return the buckets that match each distinct person, by what the buckets show."""

@@ -63,34 +63,40 @@ def portfolio(policy: Policy, methods: Sequence[str], *, sets: bool = False) -> 
     """
     found: list[Planned] = []
     for name in methods:
-        kind = METHODS[name]
-        choices: list[Options] = list(kind.trials)
-        if kind.false_cells.how:
-            known = option_types(kind)
-            allowed = [
-                {n: v for n, v in options.items() if n in known} for options in _vary_relocation(policy)
-            ]
-            choices = [{**own, **options} for own in kind.trials for options in allowed]
-            choices = [options for at, options in enumerate(choices) if options not in choices[:at]]
-        if policy.privacy.k is not None and "k" in option_types(kind):
-            # Buckets of at least k rows, the k of the policy.
-            choices = [{**options, "k": policy.privacy.k} for options in choices]
-        if _default_of_show(name) == SETS:
-            shown = [{"show": SETS}] * sets + [{"show": "ranges"}]
-            choices = [{**options, **show} for show in shown for options in choices]
-        elif sets and _default_of_show(name):
-            choices += [{**options, "show": SETS} for options in choices]
-        if policy.method.name == name and policy.method.options() not in choices:
-            choices.append(policy.method.options())
-        if kind.false_cells.how and not choices:
+        false_cells = METHODS[name].false_cells
+        choices = _vary_options(policy, name, sets=sets)
+        if false_cells.how and not choices:
             refusal = (
-                f"{name} {kind.false_cells.how}, and the policy allows no false cells; "
-                f"to allow {100 * kind.false_cells.share:g} %: "
-                + format_setting("privacy.relocation.budget", kind.false_cells.share)
+                f"{name} {false_cells.how}, and the policy allows no false cells; "
+                f"to allow {100 * false_cells.share:g} %: "
+                + format_setting("privacy.relocation.budget", false_cells.share)
             )
             found.append(Planned(name, {}, refusal=refusal))
         found += [_plan_method(policy, name, options) for options in choices]
     return found
+
+
+def _vary_options(policy: Policy, name: str, *, sets: bool) -> list[Options]:
+    """Return the options with which a method is tried; none if the policy rules out its false cells."""
+    kind = METHODS[name]
+    known = option_types(kind)
+    choices: list[Options] = list(kind.trials)
+    if kind.false_cells.how:
+        allowed = [{n: v for n, v in options.items() if n in known} for options in _vary_relocation(policy)]
+        choices = [{**own, **options} for own in kind.trials for options in allowed]
+        choices = [options for at, options in enumerate(choices) if options not in choices[:at]]
+    if policy.privacy.k is not None and "k" in known:
+        # Buckets of at least k rows, the k of the policy.
+        choices = [{**options, "k": policy.privacy.k} for options in choices]
+    by_default = _default_of_show(name)
+    if by_default == SETS:
+        shown = [{"show": SETS}] * sets + [{"show": "ranges"}]
+        choices = [{**options, **show} for show in shown for options in choices]
+    elif sets and by_default:
+        choices += [{**options, "show": SETS} for options in choices]
+    if policy.method.name == name and policy.method.options() not in choices:
+        choices.append(policy.method.options())
+    return choices
 
 
 def _vary_relocation(policy: Policy) -> Iterator[Options]:

@@ -177,53 +177,52 @@ def _role(facts: _Facts) -> tuple[str, str, str]:
             "split it into simple columns first",
         )
     by_name = role_by_name(facts.name)
-    if by_name is not None and by_name[0] == "identifier":
-        return "identifier", f"its name says '{by_name[1]}'; {facts.distinct_in_words}", ""
-    text = facts.dtype == pl.String
-    if text and facts.distinct > 3 and _mean_length(facts.values) > FREE_TEXT:
-        advice = "texts may name people; read them before you publish them"
-        return "identifier", f"looks like free text; {facts.distinct_in_words}", advice
-    contacts = contacts_in(facts.values) if text else ""
-    if contacts:
-        return "identifier", f"looks like {contacts}; {facts.distinct_in_words}", ""
-    if _numbers_cases(facts, by_name):
-        return "identifier", f"its name and its values say that it is a key; {facts.distinct_in_words}", ""
+    identifying = _find_identifying(facts, by_name)
+    if identifying is not None:
+        return identifying
     if by_name is not None:
         return by_name[0], f"its name says '{by_name[1]}'; {facts.distinct_in_words}", ""
-    shortened = role_by_content(facts.name, facts.values, facts.distinct)
-    if shortened is not None:
-        return (
-            shortened[0],
-            f"its name and its values suggest '{shortened[1]}'; {facts.distinct_in_words}",
-            "",
-        )
+    by_content = role_by_content(facts.name, facts.values, facts.distinct)
+    if by_content is not None:
+        reason = f"its name and its values suggest '{by_content[1]}'; {facts.distinct_in_words}"
+        return by_content[0], reason, ""
+    return _role_by_values(facts)
+
+
+def _find_identifying(facts: _Facts, by_name: tuple[str, str] | None) -> tuple[str, str, str] | None:
+    """Return role, reason and advice of a column whose name or texts identify people; None for other columns."""
+    text = facts.dtype == pl.String
+    advice = ""
+    if by_name is not None and by_name[0] == "identifier":
+        reason = f"its name says '{by_name[1]}'"
+    elif text and facts.distinct > 3 and _mean_length(facts.values) > FREE_TEXT:
+        reason, advice = "looks like free text", "texts may name people; read them before you publish them"
+    elif text and (contacts := contacts_in(facts.values)):
+        reason = f"looks like {contacts}"
+    elif _numbers_cases(facts, by_name):
+        reason = "its name and its values say that it is a key"
+    else:
+        return None
+    return "identifier", f"{reason}; {facts.distinct_in_words}", advice
+
+
+def _role_by_values(facts: _Facts) -> tuple[str, str, str]:
+    """Return role, reason and advice of a column whose name says nothing."""
     if facts.distinct == 1:
         return "plain", "the same in every row", ""
-    enough = facts.rows >= FEW_ROWS
-    if text and facts.spread > 0.5 and facts.filled > 2 and facts.written is None:
-        return "identifier", f"most rows have a value that no other row has; {facts.distinct_in_words}", ""
-    if facts.dtype.is_numeric() and facts.spread > 0.9 and enough:
+    role, advice = "quasi", "make it plain if nobody else can know it, sensitive if nobody should"
+    if facts.dtype == pl.String and facts.spread > 0.5 and facts.filled > 2 and facts.written is None:
+        role, reason, advice = "identifier", "most rows have a value that no other row has", ""
+    elif facts.dtype.is_numeric() and facts.spread > 0.9 and facts.rows >= FEW_ROWS:
+        reason = "a measure with many digits, which may identify people"
         if is_row_key(facts.values):
+            role, reason = "identifier", "nearly every row has a number that no other row has"
             advice = "make it plain if nobody else can know these numbers, quasi if somebody can"
-            return (
-                "identifier",
-                f"nearly every row has a number that no other row has; {facts.distinct_in_words}",
-                advice,
-            )
-        advice = "make it plain if nobody else can know it, sensitive if nobody should"
-        return (
-            "quasi",
-            f"a measure with many digits, which may identify people; {facts.distinct_in_words}",
-            advice,
-        )
-    if facts.dtype.is_temporal() or facts.written is not None:
-        return "quasi", f"other people often know the dates of events; {facts.distinct_in_words}", ""
-    advice = "make it plain if nobody else can know it, sensitive if nobody should"
-    return (
-        "quasi",
-        f"other people may know it, so to be safe it is generalized; {facts.distinct_in_words}",
-        advice,
-    )
+    elif facts.dtype.is_temporal() or facts.written is not None:
+        reason, advice = "other people often know the dates of events", ""
+    else:
+        reason = "other people may know it, so to be safe it is generalized"
+    return role, f"{reason}; {facts.distinct_in_words}", advice
 
 
 def _numbers_cases(facts: _Facts, by_name: tuple[str, str] | None) -> bool:

@@ -74,30 +74,34 @@ def of_column(
     """Return what the policy says about a column under the rule, and why it changed; empty if it did not."""
     words = words_of(name)
     known = {*words, *(a + b for a, b in zip(words, words[1:], strict=False))}  # noqa: RUF007
-    role, spec = entry["role"], entry.get("hierarchy")
     if HARBOR in entry:
         return entry, ""  # somebody has decided already
-    if ROLES[role].removed and entry.get("publish") is None:
-        return {**entry, HARBOR: "identifier"}, ""
-    if ROLES[role].removed:
-        left = {key: value for key, value in entry.items() if key not in ("publish", "order")}
-        return {**left, HARBOR: "identifier"}, "a code for each person is one of the 18 kinds"
+    if ROLES[entry["role"]].removed:
+        return _of_removed(entry)
     if known & ZIPS:
         return _of_zip(entry, dtype, small)
     if known & AREAS:
         return _remove_column("an area smaller than a state")
-    dated = isinstance(parse_hierarchy(spec), Dates) or (dtype is not None and dtype.is_temporal())
-    if known & BIRTHS and (dated or (dtype is not None and dtype.is_integer())):
+    temporal, integer = (False, False) if dtype is None else (dtype.is_temporal(), dtype.is_integer())
+    dated = isinstance(parse_hierarchy(entry.get("hierarchy")), Dates) or temporal
+    if known & BIRTHS and (dated or integer):
         return _of_birth(entry, dated=dated)
-    if dated and (dtype is None or str(dtype) != "Time"):
-        return _generalize_column(
-            entry, "date", {"dates": ["year", "decade"], "finest": "year"}
-        ), "dates become years"
+    if dated and str(dtype) != "Time":
+        years = {"dates": ["year", "decade"], "finest": "year"}
+        return _generalize_column(entry, "date", years), "dates become years"
     if dated or known & (DAYS | BIRTHS):
         return _remove_column("days and times, in a form that cannot become years")
     if known & AGES:
         return _of_age(entry, dtype)
     return {**entry, HARBOR: "other"}, ""
+
+
+def _of_removed(entry: dict[str, Any]) -> tuple[dict[str, Any], str]:
+    """Return a column that is not published, without the codes for people that would be published in its place."""
+    if entry.get("publish") is None:
+        return {**entry, HARBOR: "identifier"}, ""
+    left = {key: value for key, value in entry.items() if key not in ("publish", "order")}
+    return {**left, HARBOR: "identifier"}, "a code for each person is one of the 18 kinds"
 
 
 def _remove_column(why: str) -> tuple[dict[str, Any], str]:
@@ -173,27 +177,26 @@ def small_areas(path: Path) -> tuple[str, ...]:
     people: dict[str, int] = {}
     wrong = []
     for number, line in given:
-        area, *rest = (cell.strip().strip('"') for cell in re.split(r"[,;\t]", line))
-        count = re.sub(r"[ _']", "", rest[0]) if rest else "0"
-        if (
-            len(rest) > 1
-            or not re.fullmatch(rf"[0-9]{{{DIGITS}}}", area)
-            or not re.fullmatch("[0-9]{1,12}", count)
-        ):
+        area, count = _read_area(line)
+        if not area:
             wrong.append(f"line {number}: {format_value(line)}")
-        elif people.setdefault(area, int(count)) != int(count):
+        elif people.setdefault(area, count) != count:
             wrong.append(f"line {number}: {format_value(line)} (before: {people[area]:,} people)")
     if wrong:
-        more = (
-            f"; and {format_count(len(wrong) - _SHOWN_LINES, 'line')} more"
-            if len(wrong) > _SHOWN_LINES
-            else ""
-        )
+        more = len(wrong) - _SHOWN_LINES
         raise DataError(
             f"{path}: {format_count(len(wrong), 'line')} cannot be used: each area has {DIGITS} digits and occurs "
             "once, "
             "with or without its number of people as a whole number without points or commas: write 036, or 036;17705. "
             + "; ".join(wrong[:_SHOWN_LINES])
-            + more
+            + (f"; and {format_count(more, 'line')} more" if more > 0 else "")
         )
     return tuple(area for area, count in people.items() if count <= FEW_PEOPLE)
+
+
+def _read_area(line: str) -> tuple[str, int]:
+    """Return an area and its number of people, 0 if the line has none; no area if the line cannot be understood."""
+    area, *rest = (cell.strip().strip('"') for cell in re.split(r"[,;\t]", line))
+    count = re.sub(r"[ _']", "", rest[0]) if rest else "0"
+    understood = re.fullmatch(rf"[0-9]{{{DIGITS}}}", area) and re.fullmatch("[0-9]{1,12}", count)
+    return (area, int(count)) if understood and len(rest) <= 1 else ("", 0)

@@ -57,11 +57,7 @@ def as_written(frame: Frame) -> tuple[Frame, str]:
         return frame, ""
     for decimal, thousands in likely:
         other = io.read(frame.path, replace(options, decimal=decimal, thousands=thousands))
-        lost = [
-            name
-            for name, dtype in frame.schema.items()
-            if dtype.is_float() and not other.schema[name].is_numeric()
-        ]
+        lost = _lost_numbers(frame, other)
         if not lost:
             break
     if lost:
@@ -71,10 +67,20 @@ def as_written(frame: Frame) -> tuple[Frame, str]:
         )
     if not any(unit or other.schema[name].is_numeric() for name, (_, unit) in found.items()):
         return frame, ""  # codes in groups of digits, such as phone numbers
+    return other, _describe_signs(decimal, thousands)
+
+
+def _lost_numbers(frame: Frame, other: Frame) -> list[str]:
+    """Return the columns of numbers that are no longer numbers in another notation."""
+    numbers = [name for name, dtype in frame.schema.items() if dtype.is_float()]
+    return [name for name in numbers if not other.schema[name].is_numeric()]
+
+
+def _describe_signs(decimal: str, thousands: str) -> str:
     words = ["numbers have a decimal comma"] if decimal == "," else []
     names = {".": "a point", ",": "a comma", " ": "a space", "'": "an apostrophe"}
     words += [f"{names[thousands]} between thousands"] if thousands else []
-    return other, " and ".join(words)
+    return " and ".join(words)
 
 
 def _find_likely_signs(texts: Sequence[pl.Series], options: ReadOptions) -> list[tuple[str, str]]:
@@ -163,9 +169,9 @@ def _of_texts(column: pl.Series, options: ReadOptions) -> Told:
         return Told(column)
     unit = unit_of(rest)
     written = dates_in(_without(column, ColumnReading(tuple(words)))) if words else dates_in(column)
-    form = "" if written is None or not written.format else written.format
     if written is not None and (written.others or written.unclear):
         return Told(column, warning=written.advice)
+    form = "" if written is None else written.format
     reading = ColumnReading(tuple(sorted(words)), form, unit)
     if reading == AS_IT_IS:
         return Told(column, warning=_other_words(column))
@@ -175,17 +181,22 @@ def _of_texts(column: pl.Series, options: ReadOptions) -> Told:
         return Told(column)
     if not (values.dtype.is_numeric() or values.dtype.is_temporal()):  # codes among words are words
         return Told(column, warning="" if not words else _other_words(column))
-    reasons = []
-    if words:
-        gone = values.null_count() - column.null_count()
-        listed = ", ".join(f"'{word}'" for word in sorted(words))
-        kind = "dates" if values.dtype.is_temporal() else "numbers"
-        reasons.append(f"{listed} beside {kind} means no value ({format_count(gone, 'row')})")
-    if form:
-        reasons.append(f"dates are written as {written.spelling}" if written is not None else "")
+    reasons = _explain_words(column, values, reading.null_values)
+    if written is not None and form:
+        reasons.append(f"dates are written as {written.spelling}")
     if unit:
         reasons.append(f"numbers have the unit {unit}")
     return Told(values, reading, tuple(reasons))
+
+
+def _explain_words(column: pl.Series, values: pl.Series, words: Sequence[str]) -> list[str]:
+    """Say which words of a column mean no value."""
+    if not words:
+        return []
+    gone = values.null_count() - column.null_count()
+    listed = ", ".join(f"'{word}'" for word in words)
+    kind = "dates" if values.dtype.is_temporal() else "numbers"
+    return [f"{listed} beside {kind} means no value ({format_count(gone, 'row')})"]
 
 
 def _without(column: pl.Series, reading: ColumnReading) -> pl.Series:

@@ -89,22 +89,31 @@ def entries(privacy: Mapping[str, Any]) -> Iterator[Entry]:
     for key, kinds in KINDS.items():
         if key not in privacy or key == NOTION_KEY:
             continue
-        value, words = privacy[key], bool(kinds[0].rules)
-        inner = value.values() if isinstance(value, Mapping) else ()
-        each = key in SENSITIVE_KEYS and (
-            any(isinstance(one, Mapping) for one in inner) if words else isinstance(value, Mapping)
-        )
-        for column, own in value.items() if each else [(None, value)]:
-            if not words:
-                yield Entry(key, "", column, own)
-                continue
-            rules = own if isinstance(own, Mapping) else {kinds[0].key.shorthand: own}
-            for rule, one in rules.items():
-                kind = next((kind for kind in kinds if rule in kind.rules), None)
-                if kind is not None or all(rule not in other.options for other in kinds):
-                    known = () if kind is None else kind.options
-                    options = {name: own for name, own in rules.items() if name in known}
-                    yield Entry(key, rule, column, one, options)
+        value = privacy[key]
+        per_column = key in SENSITIVE_KEYS and isinstance(value, Mapping) and _names_columns(value, kinds)
+        for column, own in value.items() if per_column else [(None, value)]:
+            yield from _entries_of_column(key, kinds, column, own)
+
+
+def _names_columns(value: Mapping[str, Any], kinds: Sequence[type[Model]]) -> bool:
+    """Whether the keys of a table are columns, and not words of the models."""
+    return not kinds[0].rules or any(isinstance(one, Mapping) for one in value.values())
+
+
+def _entries_of_column(
+    key: str, kinds: Sequence[type[Model]], column: str | None, value: Any
+) -> Iterator[Entry]:
+    """Yield what a key asks for a column, word by word."""
+    if not kinds[0].rules:
+        yield Entry(key, "", column, value)
+        return
+    rules = value if isinstance(value, Mapping) else {kinds[0].key.shorthand: value}
+    for rule, one in rules.items():
+        kind = next((kind for kind in kinds if rule in kind.rules), None)
+        if kind is not None or all(rule not in other.options for other in kinds):
+            known = () if kind is None else kind.options
+            options = {name: own for name, own in rules.items() if name in known}
+            yield Entry(key, rule, column, one, options)
 
 
 def with_entry(privacy: Mapping[str, Any], new: Entry, sensitive: Sequence[str]) -> dict[str, Any]:

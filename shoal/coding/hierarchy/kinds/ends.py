@@ -50,19 +50,31 @@ def divides(meaning: Meaning, top: int | float | None, bottom: int | float | Non
     """Whether a label covers some values of a group and not all of them; None if what it covers is not known."""
     if meaning.kind in ("any", "missing", "not-a-number"):
         return False
-    if meaning.kind == "value":
-        at = _place(meaning.values[0])
-        if at is None:
-            return None
-        return (top is not None and at >= top) or (bottom is not None and at < bottom)
-    if meaning.kind != "range":
+    if meaning.kind not in ("value", "range"):
         return None
-    low, high = _place(meaning.low), _place(meaning.high)
-    above = high is None or (top is not None and (high > top or (high == top and meaning.high_included)))
-    below = low is None or (bottom is not None and low < bottom)
-    if top is not None and above and not (high is None and (low is None or low <= top)):
-        return True
-    return bottom is not None and below and not (low is None and (high is None or high >= bottom))
+    low, high, closed = _place(meaning.low), _place(meaning.high), meaning.high_included
+    if meaning.kind == "value":
+        low = high = _place(meaning.values[0])
+        closed = True
+        if low is None:
+            return None
+    return (top is not None and _divides_above(top, low, high, closed)) or (
+        bottom is not None and _divides_below(bottom, low, high)
+    )
+
+
+def _divides_above(top: float, low: float | None, high: float | None, closed: bool) -> bool:
+    """Whether a range covers some of the values from `top` on, and not all; `closed` if it covers its upper end."""
+    if high is None:
+        return low is not None and low > top
+    return high > top or (high == top and closed)
+
+
+def _divides_below(bottom: float, low: float | None, high: float | None) -> bool:
+    """Whether a range covers some of the values below `bottom`, and not all."""
+    if low is None:
+        return high is not None and high < bottom
+    return low < bottom
 
 
 def _other_number(label: str) -> Meaning | None:
