@@ -40,6 +40,7 @@ RUNS = {
     "corruption": {"rings"},
     "algorithm-aware": {"rings", "relocated"},
     "minimality": {"classes"},
+    "refinement": set(),  # it needs cells of several levels: test_refinement.py
     "intersection": {"classes", "levels", "cells", "rings"},
 }
 """Attack -> the releases on which it must run."""
@@ -52,6 +53,7 @@ REFUSES = {
     "corruption": RELEASES.keys() - {"rings"},
     "algorithm-aware": RELEASES.keys() - {"rings", "relocated"},
     "minimality": RELEASES.keys() - {"classes"},
+    "refinement": set(RELEASES),
     "intersection": {"buckets", "two tables", "slices", "members"},
 }
 """Attack -> the releases that it must refuse, because they lack what it needs."""

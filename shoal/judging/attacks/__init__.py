@@ -14,6 +14,7 @@ ATTACKS: Registry[Attack] = Registry(
         "algorithm-aware": "shoal.judging.attacks.algorithm_aware:AlgorithmAware",
         "minimality": "shoal.judging.attacks.minimality:Minimality",
         "corruption": "shoal.judging.attacks.corruption:Corruption",
+        "refinement": "shoal.judging.attacks.refinement:Refinement",
         "intersection": "shoal.judging.attacks.intersection:Intersection",
     },
 )
