@@ -53,7 +53,8 @@ REFUSES = {
     "corruption": RELEASES.keys() - {"rings"},
     "algorithm-aware": RELEASES.keys() - {"rings", "relocated"},
     "minimality": RELEASES.keys() - {"classes"},
-    "refinement": set(RELEASES),
+    "refinement": RELEASES.keys()
+    - {"classes", "cells", "members"},  # of unknown methods, they may be local recodings
     "intersection": {"buckets", "two tables", "slices", "members"},
 }
 """Attack -> the releases that it must refuse, because they lack what it needs."""

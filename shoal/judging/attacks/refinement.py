@@ -48,18 +48,19 @@ class Refinement(Attack):
             return "it has no rows"
         if setting.rows.in_buckets or not setting.rows.intact:
             return "values were shuffled within buckets, so no cell was coarsened"
-        return "rows may have been relocated" if setting.may_relocate else ""
+        if setting.may_relocate:
+            return "rows may have been relocated"
+        if not setting.models:
+            return "the policy has no requirement, so no group was too small"
+        made = setting.made
+        if made.certain and made.method is not None and not made.method.can.search_mappings:
+            return f"{made.method.name} does not coarsen row by row what is in too small a group"
+        return ""
 
     @classmethod
     def reads(cls, setting: Setting) -> Options:
         """Other models than k keep groups back, too."""
         return {"only_k": all(model.key.name == "k" for model in setting.models)}
-
-    @classmethod
-    def scenarios(cls, setting: Setting) -> Mapping[str, Options]:
-        """Reports try it where rows of one method end in classes of several states."""
-        made = setting.made.method
-        return {} if made is None or not made.can.search_mappings else super().scenarios(setting)
 
     @classmethod
     def findings(cls, figures: Mapping[str, Any], people: int) -> Iterator[str]:

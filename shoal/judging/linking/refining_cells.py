@@ -46,8 +46,7 @@ class Cells(Brief):
 
     @classmethod
     def read(cls, published: Published) -> Cells:
-        """Read a release, or raise DataError if its cells are not nodes of hierarchies or if no state is finer than
-        another."""
+        """Read a release, or raise DataError if its cells are not nodes of hierarchies."""
         low, high = published.cell_ranges
         state = np.empty_like(low)
         for j, attribute in enumerate(published.attributes):
@@ -61,13 +60,7 @@ class Cells(Brief):
                     "local recoding of other tools"
                 )
             state[:, j] = _choose_levels(same.argmax(axis=0), len(same) - 1 - same[::-1].argmax(axis=0))
-        found = cls(published.attributes, low, high, state, published.sizes)
-        if not found.coarse.any():
-            raise DataError(
-                "no class is coarser than another in any column, so no row was coarsened because its finer group was "
-                "too small: this attack learns nothing here"
-            )
-        return found
+        return cls(published.attributes, low, high, state, published.sizes)
 
     @cached_property
     def finest(self) -> IntVector:
@@ -213,9 +206,16 @@ class Refined(Brief):
 def refine(cells: Cells, most: int | None) -> Refined:
     """Find a likeliest assignment of the rows of coarse classes to combinations, with at most `most` rows of each finer
     group that is not published (None: any number). What the release contradicts is not ruled out.
+
+    DataError if no finer class rules anything out.
     """
     mine = Combinations.list_all(cells)
     excluded, alike = mine.compare_with_finer()
+    if not excluded.any():
+        raise DataError(
+            "no class lies inside the cells of another, so no row was coarsened because its finer group was too small: "
+            "this attack learns nothing here"
+        )
     left = np.bincount(mine.of[~excluded], minlength=len(mine.classes))
     excluded &= (left > 0)[mine.of]  # Another rule made a class of which nothing would be left.
     free = np.flatnonzero(~excluded)
