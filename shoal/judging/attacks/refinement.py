@@ -13,7 +13,7 @@ from shoal.judging.attacks.attack_base import Attack, Exposure, Options, Setting
 from shoal.judging.attacks.rerun import how_to_tell_owners
 from shoal.judging.linking.evidence import Evidence
 from shoal.judging.linking.refining_cells import Cells, refine
-from shoal.judging.models.threats import INFERENCE, Threat
+from shoal.judging.models.threats import Threat
 from shoal.support.arrays import IntVector, LongVector
 from shoal.support.run import Run
 
@@ -29,7 +29,7 @@ class Refinement(Attack):
 
     name: ClassVar[str] = "refinement"
     title: ClassVar[str] = "refinement of coarsened cells"
-    threat: ClassVar[Threat] = INFERENCE
+    threat: ClassVar[Threat] = ""  # nobody is linked, and no sensitive value is learned
     only_rows: ClassVar[str] = "it counts the rows of finer groups, of which some would be of one person"
     summary: ClassVar[str] = (
         "knows that rows were coarsened only where finer groups were too small, and guesses the values behind the cells"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy.optimize import linprog
@@ -65,12 +66,13 @@ class Cells(Brief):
     @cached_property
     def finest(self) -> IntVector:
         """Per column the finest level that the release shows."""
-        return self.state.min(axis=0).astype(np.int32)
+        found: IntVector = self.state.min(axis=0).astype(np.int32)
+        return found
 
     @cached_property
     def coarse(self) -> BoolVector:
         """``[classes]`` some cell is above the finest level of its column."""
-        found: BoolVector = (self.state > self.finest).any(axis=1)
+        found: BoolVector = np.asarray(np.any(self.state > self.finest, axis=1))
         return found
 
     @cached_property
@@ -87,7 +89,8 @@ class Cells(Brief):
     def nodes(self, j: int, low: int, high: int) -> IntVector:
         """Return the first codes of the nodes of the finest level within a cell."""
         starts = self.attributes[j].hierarchy.levels[self.finest[j]].starts
-        return starts[np.searchsorted(starts, low) : np.searchsorted(starts, high, "right")].astype(np.int32)
+        first, end = np.searchsorted(starts, low), np.searchsorted(starts, high, "right")
+        return np.asarray(starts[first:end], np.int32)
 
     @cached_property
     def states(self) -> IntMatrix:
@@ -142,7 +145,10 @@ class Combinations(Brief):
     @cached_property
     def weights(self) -> FloatVector:
         """How likely each combination is by the shares of the single columns."""
-        return np.prod([share[self.codes[:, j]] for j, share in enumerate(self.cells.shares)], axis=0)
+        found = np.ones(len(self.of))
+        for j, share in enumerate(self.cells.shares):
+            found *= share[self.codes[:, j]]
+        return found
 
     def compare_with_finer(self) -> tuple[BoolVector, csr_matrix]:
         """Return which combinations a finer class inside the cells of their class rules out, and the groups of
@@ -200,7 +206,8 @@ class Refined(Brief):
         total = np.bincount(place, weights=weights, minlength=len(keys))
         best = np.lexsort((keys, -np.round(total, 9), keys // size))
         first = np.unique(keys[best] // size, return_index=True)[1]
-        return (keys[best][first] % size).astype(np.int32)
+        found: IntVector = (keys[best][first] % size).astype(np.int32)
+        return found
 
 
 def refine(cells: Cells, most: int | None) -> Refined:
@@ -224,11 +231,12 @@ def refine(cells: Cells, most: int | None) -> Refined:
     each = coo_matrix((np.ones(len(free)), (mine.of[free], np.arange(len(free)))), (len(sizes), len(free)))
     groups = alike.shape[0] if most is not None else 0
     # A group may have more rows at a high price, so that a tool with further steps is not beyond the program.
-    found = linprog(
+    solve: Any = linprog  # whose types know no sparse matrices
+    found = solve(
         np.append(-likely, np.full(groups, PRICE)),
-        A_ub=hstack([alike[:groups, free], -identity(groups)]).tocsr() if groups else None,
+        A_ub=hstack([alike[:groups, free], -identity(groups)], "csr") if groups else None,
         b_ub=np.full(groups, float(most or 0)) if groups else None,
-        A_eq=hstack([each, coo_matrix((len(sizes), groups))]).tocsr(),
+        A_eq=hstack([each, coo_matrix((len(sizes), groups))], "csr"),
         b_eq=sizes,
         method="highs",
         options={"time_limit": SECONDS},
