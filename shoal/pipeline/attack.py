@@ -13,6 +13,7 @@ from shoal.judging.attacks.attack_base import Counted, Making, Rows, Setting
 from shoal.judging.attacks.intersection import Intersection
 from shoal.judging.case import Case, answers
 from shoal.judging.linking.evidence import Evidence
+from shoal.judging.linking.statements import named_values
 from shoal.judging.models.requirements import Requirements
 from shoal.judging.read_case import read_case
 from shoal.methods import METHODS, Method
@@ -121,6 +122,7 @@ def setting_of(case: Case, evidence: Evidence) -> Setting:
             intact=evidence.published.rows_intact,
             in_buckets=evidence.published.in_buckets,
             empty=not evidence.published.rows,
+            name_values=evidence.published.readable and bool(named_values(evidence.published)),
         ),
         earlier=case.table is not None and case.table.context.earlier is not None,
         counted=Counted(people=several, followed=several and evidence.persons.followed, groups=policy.groups),

@@ -42,6 +42,7 @@ RUNS = {
     "minimality": {"classes"},
     "refinement": set(),  # it needs cells of several levels: test_refinement.py
     "intersection": {"classes", "levels", "cells", "rings"},
+    "singling-out": {"rings"},
 }
 """Attack -> the releases on which it must run."""
 REFUSES = {
@@ -56,6 +57,7 @@ REFUSES = {
     "refinement": RELEASES.keys()
     - {"classes", "cells", "members"},  # of unknown methods, they may be local recodings
     "intersection": {"buckets", "two tables", "slices", "members"},
+    "singling-out": RELEASES.keys() - {"rings"},
 }
 """Attack -> the releases that it must refuse, because they lack what it needs."""
 NEEDS_EARLIER = {"intersection"}

@@ -32,6 +32,8 @@ class TriedAttack:
         """The result in words."""
         if self.exposure is None:
             return f"could not run: {self.failure}"
+        if ATTACKS[self.attack].unrequired:
+            return ATTACKS[self.attack].unrequired
         if self.exposure.holds:
             return "nobody is exposed more than the policy allows"
         people, whom = len(self.exposure.chances), self.exposure.whom

@@ -95,7 +95,11 @@ def list_guarantees(judged: list[tuple[Verdict, str]]) -> list[str]:
 
 def _describe_remaining_risk(attacked: list[TriedAttack], nothing: str) -> str:
     """Describe the remaining risk: the result of the most successful attack."""
-    found = [(one.exposure.success, one) for one in attacked if one.exposure is not None and one.success_text]
+    found = [
+        (one.exposure.success, one)
+        for one in attacked
+        if one.exposure is not None and one.success_text and not ATTACKS[one.attack].unrequired
+    ]
     if not found:
         return f"What remains: {nothing}"
     _, most = max(found, key=lambda pair: pair[0] if pair[0] == pair[0] else -1.0)
@@ -110,7 +114,7 @@ def _select_attacks(tried: list[TriedAttack], threat: Threat) -> list[TriedAttac
 def _outcomes(attacked: list[TriedAttack]) -> list[str]:
     lines = []
     for one in attacked:
-        whom = "people" if one.exposure is None else one.exposure.whom
+        whom = "people" if one.exposure is None else one.exposure.counted or one.exposure.whom
         shares = f"; they are right about {one.success_text} of {whom}" if one.success_text else ""
         shares += f", a blind guess about {one.guess}" if shares and one.guess else ""
         lines.append(f"Attack: {one.title}: {one.outcome}{shares}.")

@@ -15,6 +15,7 @@ ATTACKS: Registry[Attack] = Registry(
         "minimality": "shoal.judging.attacks.minimality:Minimality",
         "corruption": "shoal.judging.attacks.corruption:Corruption",
         "refinement": "shoal.judging.attacks.refinement:Refinement",
+        "singling-out": "shoal.judging.attacks.singling_out:SinglingOut",
         "intersection": "shoal.judging.attacks.intersection:Intersection",
     },
 )

@@ -59,6 +59,8 @@ class Rows:
     """They show buckets, within which values were shuffled."""
     empty: bool = False
     """There are no rows."""
+    name_values: bool = False
+    """Some cells name values that somebody has: a range its ends, a set its elements."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -233,6 +235,8 @@ class Attack(ABC):
     """The adversaries of a policy that it plays, each with the options to play them."""
     informs: ClassVar[Options | None] = None
     """The options with which methods are compared where no adversary of the policy asks for it; None: not at all."""
+    unrequired: ClassVar[str] = ""
+    """Why nobody is judged by it, if no requirement is about what it does."""
     least_k: ClassVar[int] = 2
     """The k where the policy asks for none."""
 
