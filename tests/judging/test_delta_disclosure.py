@@ -13,6 +13,7 @@ import shoal
 from shoal.apps.cli import main
 from shoal.errors import PolicyError
 from shoal.judging.models.delta_disclosure import DeltaDisclosure
+from shoal.judging.models.model import Monotone
 from shoal.pipeline.explanation.relaxations import relaxations
 from tests.inputs.model_cases import PLACE, of_counts
 from tests.inputs.samples import small_table
@@ -53,9 +54,9 @@ def test_the_inequality_is_strict():
 
 
 def test_only_the_strict_reading_is_monotone():
-    assert DeltaDisclosure(delta=1, **PLACE).monotone
+    assert DeltaDisclosure(delta=1, **PLACE).monotone is Monotone.OVER_ROWS
     present = DeltaDisclosure(delta=1, strict=False, **PLACE)
-    assert not present.monotone
+    assert present.monotone is Monotone.NEVER
     # A tenth of the table has the second value. A class of ten may have one such row, and a class of twenty none;
     # together they have 1 of 30, less than half of a tenth.
     groups = of_counts([9, 1, 0, 0], [20, 0, 0, 0], [29, 1, 0, 0], totals=[90, 10, 0, 0])

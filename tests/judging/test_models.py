@@ -23,6 +23,7 @@ from shoal.judging.models.l_diversity import (
     ProbabilisticDiversity,
     RecursiveDiversity,
 )
+from shoal.judging.models.model import Monotone
 from shoal.judging.models.p_sensitive import PSensitive
 from shoal.judging.models.t_closeness import EqualCloseness, HierarchicalCloseness, OrderedCloseness
 from tests.inputs.model_cases import BY_THE_BOOK, OPTIONS, PLACE, evidence, of_counts, satisfies, simple_table
@@ -51,7 +52,7 @@ def test_models_describe_themselves(name, data):
     assert model.name == name
     assert 20 < len(model.summary) < 100
     assert "\n" not in model.summary
-    assert isinstance(model.monotone, bool)
+    assert isinstance(model.monotone, Monotone)
     assert model.title
 
 
@@ -138,7 +139,7 @@ def test_monotone_models_survive_merging(name, data):
 
     The threshold is the worse of what the two reach, which is the sharpest that both satisfy.
     """
-    model = data.draw(OPTIONS[name].filter(lambda model: model.monotone))
+    model = data.draw(OPTIONS[name].filter(lambda model: model.monotone is not Monotone.NEVER))
     # Some models ask for every value in every class, which groups drawn at random seldom have.
     least = data.draw(st.sampled_from([0, 1]))
     counts = st.lists(st.integers(least, 6), min_size=4, max_size=4).filter(any)

@@ -17,7 +17,7 @@ from shoal.coding.hierarchy import Hierarchy
 from shoal.errors import InfeasibleError, PolicyError
 from shoal.judging.models import MODELS
 from shoal.judging.models.k_anonymity import KAnonymity
-from shoal.judging.models.model import GroupModel
+from shoal.judging.models.model import GroupModel, Monotone
 from shoal.judging.models.requirements import Requirements
 from shoal.kernels import cuts
 from shoal.kernels import mondrian as kernels
@@ -39,7 +39,7 @@ class Different(GroupModel):
 
     name: ClassVar[str] = "different"
     summary: ClassVar[str] = ""
-    monotone: ClassVar[bool] = True
+    monotone: ClassVar[Monotone] = Monotone.OVER_ROWS
     values: int = 2
     threshold = property(lambda self: self.values)
     title = property(lambda self: f"{self.values} different values")
@@ -54,7 +54,7 @@ class Even(GroupModel):
 
     name: ClassVar[str] = "even"
     summary: ClassVar[str] = ""
-    monotone: ClassVar[bool] = True
+    monotone: ClassVar[Monotone] = Monotone.OVER_ROWS
     threshold = property(lambda self: 1)
     title = property(lambda self: "even classes")
 

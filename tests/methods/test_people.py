@@ -21,6 +21,7 @@ from shoal.apps.samples import sample
 from shoal.errors import DataError, InfeasibleError, LimitError, PolicyError
 from shoal.judging.attacks import ATTACKS
 from shoal.judging.models.l_diversity import ProbabilisticDiversity
+from shoal.judging.models.model import Monotone
 from shoal.judging.read_case import read_case
 from shoal.kernels import people as kernels
 from shoal.methods import METHODS
@@ -249,8 +250,8 @@ def test_rules_about_shares_are_not_kept_by_merging_if_people_have_several_rows(
     assert reached(made)["probabilistic 2-diversity"] == 2
     assert made.classes == 2
     model = ProbabilisticDiversity(l=2.0, column=0, column_name="diagnosis")
-    assert model.monotone
-    assert not model.merges(_coded(table, coded))
+    assert model.monotone is Monotone.OVER_ROWS
+    assert not model.merges(_coded(table, coded).counting)
 
 
 def _coded(table, policy):
@@ -272,7 +273,7 @@ def test_merging_keeps_every_rule_that_says_so(table, data):
     apart, whole = coded.group_rows(group_of, 2), coded.group_rows(np.zeros(coded.rows, np.int32), 1)
     for policy in ({"k": 3}, {"l": {"distinct": 2}}, {"p": 2}):
         (model,) = Policy.from_keywords(**policy, **NUMBERED).requirements(coded.sensitive).models
-        assert model.merges(coded)
+        assert model.merges(coded.counting)
         if model.holds_in(apart).any():
             assert model.holds_in(whole).all()
 

@@ -11,7 +11,7 @@ import numpy as np
 from shoal.coding.groups import group
 from shoal.judging.linking.evidence import Evidence
 from shoal.judging.measures import MEASURES, CellMeasure
-from shoal.judging.models.model import GroupModel
+from shoal.judging.models.model import GroupModel, Monotone
 from shoal.release.published import Boxes, Published
 
 
@@ -21,7 +21,7 @@ class NotAMultiple(GroupModel):
 
     name: ClassVar[str] = "not-a-multiple"
     summary: ClassVar[str] = "deliberately not monotone"
-    monotone: ClassVar[bool] = False
+    monotone: ClassVar[Monotone] = Monotone.NEVER
     number: int
 
     @property
@@ -42,7 +42,7 @@ class ShareOfFirst(GroupModel):
 
     name: ClassVar[str] = "share-of-first"
     summary: ClassVar[str] = "monotone, with groups that a part can mend"
-    monotone: ClassVar[bool] = True
+    monotone: ClassVar[Monotone] = Monotone.OVER_ROWS
     higher_is_safer: ClassVar[bool] = False
     share: float
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from shoal.errors import PolicyError, Problem, did_you_mean
 from shoal.judging.models.keys import Bounds, Key
-from shoal.judging.models.model import STEP, SensitiveModel, Spreading, flatten_histogram, one_class
+from shoal.judging.models.model import STEP, Monotone, SensitiveModel, Spreading, flatten_histogram, one_class
 from shoal.support.arrays import BoolVector, FloatVector
 from shoal.support.wording import number
 
@@ -32,7 +32,7 @@ class AlphaK(SensitiveModel):
     key: ClassVar[Key] = Key("alpha", "(alpha,k)-anonymity: no sensitive value has a larger share of a class")
     usual: ClassVar[Any] = 0.5
     public: ClassVar[Any] = "always"
-    monotone: ClassVar[bool] = True
+    monotone: ClassVar[Monotone] = Monotone.OVER_ROWS
     higher_is_safer: ClassVar[bool] = False
 
     alpha: Annotated[float, Bounds(gt=0, le=1)]

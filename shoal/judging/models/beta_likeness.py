@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import numpy as np
 
 from shoal.judging.models.keys import Bounds, Key
-from shoal.judging.models.model import STEP, SensitiveModel
+from shoal.judging.models.model import STEP, Monotone, SensitiveModel
 from shoal.support.arrays import BoolVector, FloatVector
 from shoal.support.wording import number
 
@@ -41,7 +41,7 @@ class BetaLikeness(SensitiveModel):
     }
     usual: ClassVar[Any] = 2.0
     public: ClassVar[Any] = "complete"
-    monotone: ClassVar[bool] = True
+    monotone: ClassVar[Monotone] = Monotone.OVER_ROWS
     higher_is_safer: ClassVar[bool] = False
 
     beta: Annotated[float, Bounds(gt=0)]

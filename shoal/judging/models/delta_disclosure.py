@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import numpy as np
 
 from shoal.judging.models.keys import Bounds, Key
-from shoal.judging.models.model import STEP, SensitiveModel
+from shoal.judging.models.model import STEP, Monotone, SensitiveModel
 from shoal.support.arrays import BoolVector, FloatVector
 from shoal.support.wording import number
 
@@ -48,11 +48,11 @@ class DeltaDisclosure(SensitiveModel):
     """Every value of the table must occur in every class."""
 
     @property
-    def monotone(self) -> bool:  # type: ignore[override]
+    def monotone(self) -> Monotone:  # type: ignore[override]
         """Strict: the share of a value in a union lies between its shares in the two classes. Present: merging a class
         with a rare value and one without it may make the value too rare.
         """
-        return self.strict
+        return Monotone.OVER_ROWS if self.strict else Monotone.NEVER
 
     @classmethod
     def looser(cls, value: Any) -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 
 from shoal.errors import HierarchyError, PolicyError, Problem
 from shoal.judging.models.keys import Bounds, Key
-from shoal.judging.models.model import AskedIn, Model, SensitiveModel
+from shoal.judging.models.model import AskedIn, Model, Monotone, SensitiveModel
 from shoal.judging.models.p_sensitive import P, PSensitive
 from shoal.support.arrays import BoolVector, FloatVector, IntVector
 
@@ -35,8 +35,7 @@ class ExtendedPSensitive(SensitiveModel):
     asked_in: ClassVar[AskedIn] = ""
     usual: ClassVar[Any] = 2
     public: ClassVar[Any] = "always"
-    monotone: ClassVar[bool] = True
-    monotone_over_people: ClassVar[bool] = True
+    monotone: ClassVar[Monotone] = Monotone.ALWAYS
     needs_owners: ClassVar[bool] = False
 
     p: Annotated[int, Bounds(ge=2)]

@@ -53,7 +53,7 @@ def _blocks(table: CodedTable, requirements: Requirements, suppressible: int) ->
     lost = np.zeros(blocks, np.int64)
     titles = []
     for model in requirements.group_models:
-        short = ~model.holds_in(groups) if model.merges(table) else np.zeros(blocks, np.bool_)
+        short = ~model.holds_in(groups) if model.merges(table.counting) else np.zeros(blocks, np.bool_)
         hopeless = model.hopeless(groups)
         if short.any() or hopeless.any():
             titles.append(model.title)

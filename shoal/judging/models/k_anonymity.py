@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import numpy as np
 
 from shoal.judging.models.keys import Bounds, Key
-from shoal.judging.models.model import GroupModel
+from shoal.judging.models.model import GroupModel, Monotone
 from shoal.judging.models.threats import RE_IDENTIFICATION, Threat
 from shoal.support.arrays import BoolVector, FloatVector
 from shoal.support.wording import format_count
@@ -41,8 +41,7 @@ class KAnonymity(GroupModel):
     about: ClassVar[str] = "knows-members"
     public: ClassVar[Any] = "always"
     over_time: ClassVar[bool] = True
-    monotone: ClassVar[bool] = True
-    monotone_over_people: ClassVar[bool] = True
+    monotone: ClassVar[Monotone] = Monotone.ALWAYS
 
     k: Annotated[int, Bounds(ge=2)]
     """Smallest allowed class."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import numpy as np
 
 from shoal.judging.models.keys import Bounds, Key
-from shoal.judging.models.model import SensitiveModel
+from shoal.judging.models.model import Monotone, SensitiveModel
 from shoal.support.arrays import BoolVector, FloatVector
 from shoal.support.wording import number
 
@@ -34,8 +34,7 @@ class KE(SensitiveModel):
     )
     usual: ClassVar[Any] = (3, 1000.0)
     public: ClassVar[Any] = "always"
-    monotone: ClassVar[bool] = True
-    monotone_over_people: ClassVar[bool] = True
+    monotone: ClassVar[Monotone] = Monotone.ALWAYS
     needs_owners: ClassVar[bool] = False
     needs_order: ClassVar[bool] = True
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import numpy as np
 
 from shoal.judging.models.keys import Bounds, Key
-from shoal.judging.models.model import SensitiveModel, Spreading, flatten_histogram, one_class
+from shoal.judging.models.model import Monotone, SensitiveModel, Spreading, flatten_histogram, one_class
 from shoal.support.arrays import BoolVector, FloatVector
 from shoal.support.wording import number
 
@@ -95,8 +95,7 @@ class DistinctDiversity(Diversity):
     )
     rules: ClassVar[Mapping[str, Mapping[str, Any]]] = {"distinct": {}}
     over_time: ClassVar[bool] = True
-    monotone: ClassVar[bool] = True
-    monotone_over_people: ClassVar[bool] = True
+    monotone: ClassVar[Monotone] = Monotone.ALWAYS
     needs_owners: ClassVar[bool] = False
     kind: ClassVar[str] = "distinct"
 
@@ -130,7 +129,7 @@ class ProbabilisticDiversity(Diversity):
         "guessing a person's sensitive value from their class succeeds with a probability of at most 1/l"
     )
     rules: ClassVar[Mapping[str, Mapping[str, Any]]] = {"probabilistic": {}}
-    monotone: ClassVar[bool] = True
+    monotone: ClassVar[Monotone] = Monotone.OVER_ROWS
     kind: ClassVar[str] = "probabilistic"
 
     l: Annotated[float, Bounds(gt=1)]  # noqa: E741
@@ -165,7 +164,7 @@ class EntropyDiversity(Diversity):
     name: ClassVar[str] = "entropy-l"
     summary: ClassVar[str] = "the sensitive values of a class are as uncertain as l equally likely ones"
     rules: ClassVar[Mapping[str, Mapping[str, Any]]] = {"entropy": {}}
-    monotone: ClassVar[bool] = True
+    monotone: ClassVar[Monotone] = Monotone.OVER_ROWS
     kind: ClassVar[str] = "entropy"
 
     l: Annotated[float, Bounds(gt=1)]  # noqa: E741
@@ -200,7 +199,7 @@ class RecursiveDiversity(Diversity):
     )
     rules: ClassVar[Mapping[str, Mapping[str, Any]]] = {"recursive": {}}
     usual: ClassVar[Any] = (3.0, 3)
-    monotone: ClassVar[bool] = True
+    monotone: ClassVar[Monotone] = Monotone.OVER_ROWS
     higher_is_safer: ClassVar[bool] = False
     kind: ClassVar[str] = "recursive"
 

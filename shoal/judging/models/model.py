@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from enum import Enum
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -21,6 +22,7 @@ from shoal.support.wording import number
 
 if TYPE_CHECKING:
     from shoal.coding import CodedTable
+    from shoal.coding.counting import Counting
     from shoal.coding.groups import Groups, Histograms
     from shoal.judging.linking.evidence import Evidence
     from shoal.judging.models.overall import Overall
@@ -207,23 +209,30 @@ class Spreading:
     column_name: str
 
 
+class Monotone(Enum):
+    """Whether merging two groups that satisfy a rule always gives one that satisfies it."""
+
+    NEVER = "not in general"
+    OVER_ROWS = "if each row is a person"
+    """Not for rules about shares: somebody with rows in both groups counts once in their union, so shares of a union do
+    not lie between those of the groups."""
+    ALWAYS = "also if people have several rows"
+
+
 class GroupModel(Model):
     """A model that holds if every class by itself satisfies a rule. An empty group satisfies none."""
 
     about_classes: ClassVar[bool] = True
-    monotone: ClassVar[bool]
-    """Merging two groups that satisfy the rule always gives one that satisfies it, if no person has several rows."""
-    monotone_over_people: ClassVar[bool] = False
-    """The same if people have several rows. Not for rules about shares: somebody with rows in both groups counts once
-    in their union, so shares of a union do not lie between those of the groups."""
+    monotone: ClassVar[Monotone]
+    """Whether merging two groups that satisfy the rule always gives one that satisfies it."""
 
     needs_owners: ClassVar[bool] = True
     """Where people have several rows, it depends on whose each row of a class is; not if it only asks which values
     occur."""
 
-    def merges(self, table: CodedTable) -> bool:
-        """Return whether merging satisfying groups of rows of this table always gives a satisfying group."""
-        return self.monotone and (table.counting.adds_up or self.monotone_over_people)
+    def merges(self, counting: Counting) -> bool:
+        """Return whether merging satisfying groups always gives a satisfying group, if they are counted like this."""
+        return self.monotone is Monotone.ALWAYS or (self.monotone is Monotone.OVER_ROWS and counting.adds_up)
 
     @property
     def by_classes(self) -> GroupModel | None:
@@ -291,7 +300,7 @@ class GroupModel(Model):
 
     def infeasible(self, table: CodedTable, suppressible: int = 0) -> str | None:
         """Without suppression, the whole table as one class is the best release for a monotone rule."""
-        if suppressible > 0 or not self.merges(table):
+        if suppressible > 0 or not self.merges(table.counting):
             return None
         whole = one_class(table)
         if self.holds_in(whole)[0]:

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from shoal.judging.models.k_anonymity import KAnonymity
 from shoal.judging.models.keys import Key
-from shoal.judging.models.model import GroupModel, Model, one_class
+from shoal.judging.models.model import GroupModel, Model, Monotone, one_class
 from shoal.judging.models.threats import RE_IDENTIFICATION, Threat
 from shoal.support.arrays import BoolVector, FloatVector, LongVector
 from shoal.support.wording import format_count, number
 
 if TYPE_CHECKING:
     from shoal.coding import CodedTable
+    from shoal.coding.counting import Counting
     from shoal.coding.groups import Groups
     from shoal.judging.linking.evidence import Evidence
     from shoal.release.published import Published
@@ -34,7 +35,7 @@ class OfGroup(GroupModel):
     summary: ClassVar[str] = "the same guarantee with groups of people in the place of people"
     key: ClassVar[Key] = Key("group", summary)
     usual: ClassVar[Any] = "household"
-    monotone: ClassVar[bool] = False
+    monotone: ClassVar[Monotone] = Monotone.NEVER
 
     rule: GroupModel
     """The model."""
@@ -43,9 +44,9 @@ class OfGroup(GroupModel):
     unit_name: str
     """What such a group is called."""
 
-    def merges(self, table: CodedTable) -> bool:
+    def merges(self, counting: Counting) -> bool:
         """Return whether merging keeps the rule although groups have several rows."""
-        return self.rule.monotone and self.rule.monotone_over_people
+        return self.rule.monotone is Monotone.ALWAYS
 
     @property
     def title(self) -> str:
@@ -99,7 +100,7 @@ class OfGroup(GroupModel):
                 f"no release can satisfy {self.title}: {format_count(table.rows, 'row')} of the table belong to "
                 f"{unit.count:,} different groups of the kind '{unit.name}'"
             )
-        if suppressible > 0 or not self.merges(table):
+        if suppressible > 0 or not self.merges(table.counting):
             return None
         whole = one_class(table)
         if self.holds_in(whole)[0]:

@@ -20,7 +20,7 @@ from shoal.judging.linking.left_open import LeftOpen
 from shoal.judging.linking.newest_release import knows_rows, newest_issue, too_little
 from shoal.judging.linking.series import Earlier, alone, cross_releases, explain_unknown_members
 from shoal.judging.models.keys import Key
-from shoal.judging.models.model import GroupModel, Model
+from shoal.judging.models.model import GroupModel, Model, Monotone
 from shoal.judging.models.threats import RE_IDENTIFICATION, Threat
 from shoal.release.verdict import Verdict
 from shoal.support.arrays import BoolVector, FloatVector
@@ -132,8 +132,7 @@ class KeepsOpen(GroupModel):
     name: ClassVar[str] = "keeps-open"
     summary: ClassVar[str] = WithEarlier.summary
     key: ClassVar[Key] = EARLIER
-    monotone: ClassVar[bool] = True
-    monotone_over_people: ClassVar[bool] = True
+    monotone: ClassVar[Monotone] = Monotone.ALWAYS
 
     model: WithEarlier
     open: LeftOpen

@@ -9,7 +9,7 @@ import numpy as np
 
 from shoal.judging.models.keys import Bounds, Key
 from shoal.judging.models.l_diversity import one_less
-from shoal.judging.models.model import GroupModel, Spreading
+from shoal.judging.models.model import GroupModel, Monotone, Spreading
 from shoal.support.arrays import BoolVector, FloatVector
 
 if TYPE_CHECKING:
@@ -32,8 +32,7 @@ class PSensitive(GroupModel):
     usual: ClassVar[Any] = 2
     public: ClassVar[Any] = "always"
     over_time: ClassVar[bool] = True
-    monotone: ClassVar[bool] = True
-    monotone_over_people: ClassVar[bool] = True
+    monotone: ClassVar[Monotone] = Monotone.ALWAYS
     needs_owners: ClassVar[bool] = False
 
     column: int | None = None

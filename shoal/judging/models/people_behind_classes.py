@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from shoal.coding import CodedTable
 from shoal.errors import DataError
 from shoal.judging.models.keys import Key
-from shoal.judging.models.model import GroupModel
+from shoal.judging.models.model import GroupModel, Monotone
 from shoal.judging.models.overall import Seen
 from shoal.judging.models.threats import RE_IDENTIFICATION, Threat
 from shoal.support.arrays import BoolVector, FloatVector, IntMatrix, IntVector, LongVector
@@ -85,7 +85,7 @@ class InPopulation(GroupModel, Brief):
     threat: ClassVar[Threat] = RE_IDENTIFICATION
     summary: ClassVar[str] = "at least so many people of the population match every class"
     key: ClassVar[Key] = Key("k_map", summary)
-    monotone: ClassVar[bool] = True
+    monotone: ClassVar[Monotone] = Monotone.OVER_ROWS
     needs_owners: ClassVar[bool] = False
 
     least: int

@@ -80,7 +80,7 @@ class Requirements:
 
     def monotone(self, table: CodedTable) -> bool:
         """Merging satisfying groups always gives a satisfying group, so searches may prune."""
-        return all(model.merges(table) for model in self.group_models)
+        return all(model.merges(table.counting) for model in self.group_models)
 
     def holds_in(self, groups: Groups) -> BoolVector:
         """Return which groups satisfy all group models."""

@@ -18,7 +18,7 @@ import numpy as np
 from shoal.errors import PolicyError, Problem
 from shoal.judging.models.class_size import ClassSize
 from shoal.judging.models.keys import Bounds, Key
-from shoal.judging.models.model import STEP, GroupModel, Model
+from shoal.judging.models.model import STEP, GroupModel, Model, Monotone
 from shoal.judging.models.overall import Overall, Seen
 from shoal.judging.models.people_behind_classes import InPopulation, seen_by, share_of
 from shoal.judging.models.population_estimates import size_for_risk
@@ -101,8 +101,7 @@ class HighestRisk(_Risk, GroupModel):
     summary: ClassVar[str] = "an adversary finds the row of no person with a probability above the threshold"
     rules: ClassVar[Mapping[str, Mapping[str, Any]]] = {"highest": {}}
     usual: ClassVar[Any] = "1/11"
-    monotone: ClassVar[bool] = True
-    monotone_over_people: ClassVar[bool] = True
+    monotone: ClassVar[Monotone] = Monotone.ALWAYS
 
     highest: Annotated[Fraction, Bounds(gt=0, lt=1)]
     """The highest allowed risk: a number, or a fraction in quotes such as "1/11"."""

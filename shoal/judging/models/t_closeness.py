@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from shoal.judging.models.keys import Bounds, Key
-from shoal.judging.models.model import STEP, SensitiveModel
+from shoal.judging.models.model import STEP, Monotone, SensitiveModel
 from shoal.support.arrays import FloatVector, LongVector
 from shoal.support.wording import number
 
@@ -34,7 +34,7 @@ class Closeness(SensitiveModel):
     key: ClassVar[Key] = T
     usual: ClassVar[Any] = 0.2
     public: ClassVar[Any] = "complete"
-    monotone: ClassVar[bool] = True
+    monotone: ClassVar[Monotone] = Monotone.OVER_ROWS
     higher_is_safer: ClassVar[bool] = False
     kind: ClassVar[str]
 

@@ -109,7 +109,7 @@ class Judge:
         # Otherwise only groups for which no subgroup can be valid are certain to be suppressed below.
         self.strict = self.most == 0 and requirements.monotone(table)
         self._counts: LongVector = np.zeros(max(a.hierarchy.size for a in table.attributes), np.int64)
-        self.loose = [m.title for m in self.others if not m.merges(table)]
+        self.loose = [m.title for m in self.others if not m.merges(table.counting)]
         """The models whose satisfying groups may not satisfy them together."""
 
     def _roll_ups(self, table: CodedTable) -> RollUps:

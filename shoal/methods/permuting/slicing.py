@@ -12,7 +12,7 @@ from shoal.coding.columns import Columns
 from shoal.coding.groups import Groups, Histograms
 from shoal.coding.hierarchy import Hierarchy, Level
 from shoal.errors import DataError, LimitError, PolicyError, Problem, did_you_mean
-from shoal.judging.models.model import GroupModel, one_class
+from shoal.judging.models.model import GroupModel, Monotone, one_class
 from shoal.judging.models.requirements import Requirements
 from shoal.methods.permuting.column_groups import CORRELATIONS, cluster_columns, correlations
 from shoal.methods.permuting.shuffled_buckets import SHUFFLED, Permuting, facts_of, own_cells, shuffle_within
@@ -168,7 +168,7 @@ class PerLinkedValue(Brief, GroupModel):
     summary: ClassVar[str] = (
         "a model holds for the rows of each value that shares a group with sensitive ones"
     )
-    monotone: ClassVar[bool] = True
+    monotone: ClassVar[Monotone] = Monotone.OVER_ROWS
 
     rule: GroupModel
     """A monotone model."""
