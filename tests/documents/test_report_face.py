@@ -117,7 +117,7 @@ def test_an_attack_that_gets_through_is_amber_though_the_policy_holds():
     assert not found.withstands
     assert classes_of(found.html, "verdict ") == "verdict warn"
     assert "does not withstand every attack" in found.html
-    assert "1 of 3 got through" in tile(found.html, "Attacks")
+    assert "1 of 4 got through" in tile(found.html, "Attacks")
     assert re.search(r'class="answer bad" id="attribute-disclosure"', found.html)
     assert re.search(r'class="answer good" id="re-identification"', found.html)
 

@@ -43,6 +43,7 @@ RUNS = {
     "refinement": set(),  # it needs cells of several levels: test_refinement.py
     "intersection": {"classes", "levels", "cells", "rings"},
     "singling-out": {"rings"},
+    "definetti": RELEASES.keys() - {"relocated", "means"},
 }
 """Attack -> the releases on which it must run."""
 REFUSES = {
@@ -58,6 +59,7 @@ REFUSES = {
     - {"classes", "cells", "members"},  # of unknown methods, they may be local recodings
     "intersection": {"buckets", "two tables", "slices", "members"},
     "singling-out": RELEASES.keys() - {"rings"},
+    "definetti": {"relocated", "means"},
 }
 """Attack -> the releases that it must refuse, because they lack what it needs."""
 NEEDS_EARLIER = {"intersection"}

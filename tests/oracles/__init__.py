@@ -7,6 +7,9 @@ from tests.oracles import (
     assignment as assignment,
 )
 from tests.oracles import (
+    bucket_posterior as bucket_posterior,
+)
+from tests.oracles import (
     cheapest as cheapest,
 )
 from tests.oracles import (

@@ -16,6 +16,7 @@ ATTACKS: Registry[Attack] = Registry(
         "corruption": "shoal.judging.attacks.corruption:Corruption",
         "refinement": "shoal.judging.attacks.refinement:Refinement",
         "singling-out": "shoal.judging.attacks.singling_out:SinglingOut",
+        "definetti": "shoal.judging.attacks.definetti:DeFinetti",
         "intersection": "shoal.judging.attacks.intersection:Intersection",
     },
 )
