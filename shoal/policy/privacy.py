@@ -14,6 +14,7 @@ from shoal.errors import PolicyError
 from shoal.judging.models import MODELS, Model
 from shoal.judging.models.keys import Key, bounds, parameters
 from shoal.policy.adversaries import AdversaryName, models_against
+from shoal.policy.key_columns import KeysOrNothing
 from shoal.policy.problems import WORDS_OF_TAG
 from shoal.policy.section import Number, Part, Text, Whole, ratio, wrong
 from shoal.policy.toml import value as as_toml
@@ -253,6 +254,10 @@ class _Privacy(Part):
     """Which adversaries to stop, such as `["knows-members"]`. Shoal derives the models from them: they cannot narrow a
     person down to fewer than k rows. A `notion` next to it is required as well."""
 
+    keys: KeysOrNothing = None
+    """Which quasi-identifiers an adversary knows of a person, if not all: `{ any = 3 }`, or
+    `{ sets = [["age", "zip"], ["job", "town"]] }`. `k` then holds for whoever knows one of these sets."""
+
     earlier: (
         Annotated[tuple[EarlierRelease, ...], BeforeValidator(_earlier_shorthand), Field(min_length=1)] | None
     ) = None
@@ -314,6 +319,8 @@ class _Privacy(Part):
         if self.notion is None and any(model.key.name == NOTION_KEY for model in named):
             first = []  # k is about the adversaries that the policy names.
         notion = tuple(model for one in first for model in one.models(sensitive))
+        if self.keys is not None:
+            notion = tuple(self.keys.model(model.threshold) for model in notion)
         rest = (one for one in asked if one.kind.key.name != NOTION_KEY)
         links = (*notion, *named) if self.notion is not None else (*named, *notion)
         found = (*links, *(model for one in rest for model in one.models(sensitive)))

@@ -8,6 +8,7 @@ from shoal.coding import Attribute
 from shoal.coding.roles import SENSITIVE
 from shoal.errors import Problem, did_you_mean
 from shoal.policy.draft import Draft
+from shoal.policy.key_columns import key_problems
 from shoal.policy.privacy import KINDS, SENSITIVE_KEYS, Privacy
 from shoal.policy.problems import format_path
 from shoal.support.wording import format_setting, role_of
@@ -21,7 +22,14 @@ def privacy_problems(privacy: Privacy, draft: Draft) -> list[Problem]:
         return [Problem("privacy", "asks for nothing", "k = 5 is a usual choice")]
     if draft.broken_columns:
         return []
-    checks = (_of_earlier, _of_lasting, _of_protected, _of_sensitive_keys, _of_missing_hierarchies)
+    checks = (
+        key_problems,
+        _of_earlier,
+        _of_lasting,
+        _of_protected,
+        _of_sensitive_keys,
+        _of_missing_hierarchies,
+    )
     return [problem for check in checks for problem in check(privacy, draft)]
 
 

@@ -70,6 +70,9 @@ from tests.oracles import (
     improve as improve,
 )
 from tests.oracles import (
+    key_sets as key_sets,
+)
+from tests.oracles import (
     lattice as lattice,
 )
 from tests.oracles import (

@@ -33,6 +33,7 @@ MODELS: Registry[Model] = Registry(
         "highest-risk": "shoal.judging.models.risk_limits:HighestRisk",
         "average-risk": "shoal.judging.models.risk_limits:AverageRisk",
         "share-at-risk": "shoal.judging.models.risk_limits:ShareAtRisk",
+        "known-columns": "shoal.judging.models.known_columns:KnownColumns",
         "k-map": "shoal.judging.models.k_map:KMap",
         "generalization-limit": "shoal.judging.models.generalization_limit:WithinLimit",
         "hidden-values": "shoal.judging.models.hidden:HiddenValues",

@@ -25,10 +25,11 @@ if TYPE_CHECKING:
     from shoal.coding.counting import Counting
     from shoal.coding.groups import Groups, Histograms
     from shoal.judging.linking.evidence import Evidence
+    from shoal.judging.models.known_columns import KeySets
     from shoal.judging.models.overall import Overall
     from shoal.release.published import Published
 
-AskedIn = Literal["privacy", "columns", ""]
+AskedIn = Literal["privacy", "columns", "keys", ""]
 Readings = Literal["worst", "all", "any"]
 STEP = 1.5
 """The factor by which a relaxed share or distance grows."""
@@ -59,8 +60,9 @@ class Model(ABC):
     """It is about whom the cells of a row lead to, so it says nothing about rows whose cells were shuffled."""
     asked_in: ClassVar[AskedIn] = "privacy"
     """The section with the key that asks for it. ``columns``: column by column; the hierarchies keep methods within it,
-    so they never see it, and releases are verified against it like against all others. Empty: no policy asks for it
-    directly, it replaces another model, see `instead_of`."""
+    so they never see it, and releases are verified against it like against all others. ``keys``: k of the section is
+    about the sets of columns of `[privacy.keys]`. Empty: no policy asks for it directly, it replaces another model, see
+    `instead_of`."""
     usual: ClassVar[Any]
     """A usual value, for examples in messages."""
     about: ClassVar[str] = ""
@@ -131,6 +133,11 @@ class Model(ABC):
         """Return the model that takes the place of another one under the policy's notion of k and the protected
         nodes of each column, or None. By default, it takes the place of none.
         """
+        return None
+
+    @property
+    def known_sets(self) -> KeySets | None:
+        """The sets of quasi-identifiers of which its adversary knows one; None: they know all."""
         return None
 
     @property
