@@ -332,28 +332,6 @@ def test_cut_boxes(table, wanted):
     assert seen
 
 
-@settings(max_examples=100)
-@given(with_population(), bounds)
-def test_shrink_boxes(table, wanted):
-    from shoal.kernels import presence as kernels
-
-    compiled = kernels.shrink_boxes
-    seen = []
-
-    def spied(*args):
-        copy = [value.copy() if isinstance(value, np.ndarray) else value for value in args]
-        compiled(*args)
-        oracles.presence.shrink_boxes(*copy)
-        assert args[6].tolist() == copy[6].tolist()
-        assert args[7].tolist() == copy[7].tolist()
-        seen.append(len(args[6]))
-
-    work = cutting(table, *wanted)
-    with mock.patch.object(kernels, "shrink_boxes", spied):
-        work.release(Run.start(1))
-    assert seen
-
-
 # --- SPALM -------------------------------------------------------------------------------------------------------
 
 

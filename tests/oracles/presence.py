@@ -80,23 +80,3 @@ def cut_boxes(codes, people, rows, order, ends, losses, low, high):
             cuts += 1
             open_ += best
     return done, cuts
-
-
-def shrink_boxes(
-    codes, people, rows, order, begin, end, cells_low, cells_high, tight_low, tight_high, open_low, high
-):
-    for b, (start, stop) in enumerate(zip(begin.tolist(), end.tolist(), strict=True)):
-        box = order[start:stop].tolist()
-        total, total_in = sum(int(people[t]) for t in box), sum(int(rows[t]) for t in box)
-        saved = {
-            j: int(cells_high[b, j] - cells_low[b, j] - tight_high[b, j] + tight_low[b, j])
-            for j in range(codes.shape[1])
-        }
-        for j in sorted(saved, key=lambda j: -saved[j]):
-            low_trial, high_trial = cells_low[b].copy(), cells_high[b].copy()
-            low_trial[j], high_trial[j] = tight_low[b, j], tight_high[b, j]
-            left = sum(
-                int(people[t]) for t in box if ((low_trial <= codes[t]) & (codes[t] <= high_trial)).all()
-            )
-            if left == total or (open_low and total_in <= high * left + 1e-9 * left):
-                cells_low[b], cells_high[b] = low_trial, high_trial

@@ -34,7 +34,8 @@ class MPALM(Method):
     Starts with the whole population in one box. It splits a column with a tree into all children of the lowest node
     over the box, and a column with free ranges between two values. So boxes never overlap, and each can be published
     as it is. Of all splits whose boxes are all within the bounds (and satisfy the other requirements) it makes the
-    one that lowers the loss most.
+    one that lowers the loss most. Cells are those of the people of a box, whoever of them is in the table: the paper
+    narrows them to the rows, and then an adversary who knows this is certain of the people at the ends.
     """
 
     name: ClassVar[str] = "mpalm"
@@ -220,31 +221,12 @@ class _Cutting:
         )
 
     def _publish_boxes(self, boxes: list[LongVector], cuts: int) -> Release:
-        """Publish each box as the closure of its rows if presence allows it, else as that of its people."""
-        from shoal.kernels.presence import shrink_boxes
-
+        """Publish each box that has rows as the closure of its people. A closure of its rows, as in the paper, would
+        show who is at its ends."""
         kept = [box for box in boxes if self.rows[box].any()]
         sizes = np.array([len(box) for box in kept])
         end, order = np.cumsum(sizes), np.concatenate(kept)
         low, high = self._closures(order, end - sizes)
-        owned = self.rows[order] > 0
-        tight_low, tight_high = self._closures(
-            order[owned], np.cumsum(owned)[end - sizes] - owned[end - sizes]
-        )
-        shrink_boxes(
-            self.codes,
-            self.people,
-            self.rows,
-            order,
-            end - sizes,
-            end,
-            low,
-            high,
-            tight_low,
-            tight_high,
-            self.model.low <= 0,
-            self.model.high,
-        )
         box_of = np.full(len(self.codes), -1, np.int32)
         box_of[order] = np.repeat(np.arange(len(kept), dtype=np.int32), sizes)
         facts = {"cuts": cuts, "boxes": len(boxes), "empty_boxes": len(boxes) - len(kept)}
