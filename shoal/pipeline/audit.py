@@ -12,6 +12,7 @@ from shoal.judging.identifier_columns import check_identifiers
 from shoal.judging.linking.sampled import warn_of_rare_weights
 from shoal.judging.measures.evaluate import explain_unmeasured
 from shoal.judging.models.feasibility import had_by_all
+from shoal.pipeline.named_adversaries import try_adversaries
 from shoal.policy import Policy
 from shoal.policy.sources import apart
 from shoal.release.results import Audit, Clock
@@ -63,7 +64,9 @@ def audit_case(
     clock = Clock() if clock is None else clock
     progress("verify", 0.5)
     with clock("verify"):
-        verdicts = (*case.verdicts, *case.truthfulness.verdicts, *check_identifiers(case))
+        tried = try_adversaries(case, lambda stage, _: progress(stage, 0.6))
+        own = (*case.truthfulness.verdicts, *check_identifiers(case), *tried.verdicts)
+        verdicts = (*case.verdicts, *own)
     progress("measure", 0.7)
     with clock("measure"):
         found = case.measure_with(measures)
@@ -92,5 +95,6 @@ def audit_case(
             *sure,
             *case.truthfulness.notes(),
             *unknown,
+            *tried.notes,
         ),
     )

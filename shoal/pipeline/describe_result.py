@@ -41,7 +41,7 @@ def describe_result(
     notes += find_unprotected(case.original, case.requirements)
     notes += all_in_one(case.original, case.requirements, case.published.public_classes)
     notes += false_losses(case) if release.relocated else []
-    notes += case.notes_on_following
+    notes += [*case.notes_on_following, *made.tried.notes]
     notes += warn_of_rare_weights(case)
     notes += had_by_all(case.groups, case.requirements) if case.persons.followed else []
     recoded = [name for name, own in made.frame.options.columns.items() if own.null_values]
@@ -72,7 +72,7 @@ def describe_result(
         **case.people,
         "classes": case.published.public_classes,
         "buckets": case.published.buckets,
-        "verdicts": case.verdicts,
+        "verdicts": (*case.verdicts, *made.tried.verdicts),
         "measures": case.measures,
         "losses": case.losses,
         "seconds": clock.seconds,

@@ -21,6 +21,7 @@ from shoal.judging.models.feasibility import describe_left_out
 from shoal.judging.models.requirements import Requirements
 from shoal.methods.wrappers import propose_release
 from shoal.pipeline.comparison.choose_release import with_choice
+from shoal.pipeline.named_adversaries import Tried, try_adversaries
 from shoal.pipeline.plan import Plan
 from shoal.release import Release
 from shoal.release.pseudonyms import Pseudonyms
@@ -44,6 +45,8 @@ class Made(Brief):
     """The tokens that stand for identifiers, if the policy publishes any."""
     unserved: str
     """The blocks that generalization limits leave without a release, in words."""
+    tried: Tried
+    """How far the adversaries get that the policy names: not further than it allows."""
 
 
 def make_release(engine: Engine, plan: Plan) -> Made:
@@ -64,14 +67,16 @@ def make_release(engine: Engine, plan: Plan) -> Made:
     with clock("verify"):
         case = engine.judge(plan, table, release, shown)
         failing = case.failing
-    refuse_violations(failing)
+        refuse_violations(failing)
+        tried = try_adversaries(case, lambda stage, _: run.progress(stage, 0.88))
+    refuse_violations(tried.failing)
     unserved = ""
     if plan.method.heeds_limits:
         unserved = describe_left_out(case.original, plan.requirements.in_table(case.original))
     run.progress("measure", 0.9)
     with clock("measure"):
         _ = case.measures, case.losses
-    return Made(case, engine.frame, engine.pseudonyms, unserved)
+    return Made(case, engine.frame, engine.pseudonyms, unserved, tried)
 
 
 def propose(plan: Plan, table: CodedTable, run: Run, clock: Clock | None = None) -> Release:

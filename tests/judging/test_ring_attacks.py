@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import polars as pl
 import pytest
+from click.testing import CliRunner
 
+from shoal.apps.cli import main
 from shoal.coding.column_plan import ColumnPlan
 from shoal.coding.encode import encode
 from shoal.coding.roles import QUASI, SENSITIVE
 from shoal.errors import DataError
-from shoal.judging.attacks import ATTACKS
+from shoal.judging.attacks import ATTACKS, ring_draws
+from shoal.judging.attacks.rerun import Rerun
 from shoal.judging.linking.evidence import Evidence
 from shoal.judging.linking.origins import RECEIVED
 from shoal.judging.models import MODELS
 from shoal.judging.models.requirements import Requirements
 from shoal.methods.cells import ring
 from shoal.methods.cells.ring import Ring
+from shoal.methods.partitioning.partition import Partition
 from shoal.support.run import Run
+from tests.inputs.coded_tables import with_changes
+from tests.oracles.ring_draws import count_fitting
 
 K = 6
 
@@ -109,9 +117,98 @@ def test_who_did_not_make_the_release_cannot_judge(table):
     from dataclasses import replace
 
     evidence = replace(evidence_by(table), origin=RECEIVED)
-    for name in ("corruption", "algorithm-aware"):
-        with pytest.raises(DataError, match="must know the owner of each row"):
-            ATTACKS[name](k=K).attempt(evidence, Run.start(1))
+    with pytest.raises(DataError, match="must know the owner of each row"):
+        ATTACKS["corruption"](k=K).attempt(evidence, Run.start(1))
+    # Nobody differs in what is not generalized.
+    alike = replace(evidence, table=with_changes(table, sensitive_codes=np.zeros((table.rows, 1), np.int32)))
+    alike = replace(
+        alike, published=replace(evidence.published, sensitive_codes=np.zeros((table.rows, 1), np.int32))
+    )
+    with pytest.raises(DataError, match="no sensitive values that could show who got which cell"):
+        ATTACKS["algorithm-aware"](k=K).attempt(alike, Run.start(1))
+
+
+CENSUS_OF = {"quasi": ["age", "gender", "education", "marital"], "sensitive": ["occupation"], "k": 5}
+
+
+def census(rows):
+    from shoal.apps.samples import sample
+
+    return sample("census", rows).select(*CENSUS_OF["quasi"], *CENSUS_OF["sensitive"])
+
+
+@pytest.mark.parametrize(("draw", "holds"), [(None, True), (no_turn, False), (one_turn, False)])
+def test_an_audit_of_the_rows_alone_finds_rings_that_were_not_drawn(monkeypatch, draw, holds):
+    import shoal
+
+    people = census(400)
+    if draw is not None:
+        monkeypatch.setattr(ring, "draw_owners", draw)
+    made = shoal.anonymize(people, **CENSUS_OF, notion="probabilistic-k", method="ring", seed=1)
+    asked = {**CENSUS_OF, "adversary": "knows-algorithm", "method": "ring"}
+    found = shoal.audit(made.table, **asked, original=people)
+    assert found.holds == holds
+    last = found.verdicts[-1]
+    assert (last.model, last.required) == ("people at risk by knows-algorithm, attack algorithm-aware", 0)
+    assert (last.reached > 0) == (not holds)
+
+
+@pytest.mark.parametrize("draw", [no_turn, one_turn])
+def test_a_ring_that_was_not_drawn_is_not_written(monkeypatch, tmp_path, draw):
+    import shoal
+    from shoal.errors import ViolationError
+
+    monkeypatch.setattr(ring, "draw_owners", draw)
+    people = census(400)
+    people.write_csv(tmp_path / "in.csv")
+    asked = {**CENSUS_OF, "adversary": "knows-algorithm", "method": "ring"}
+    with pytest.raises(
+        ViolationError, match=r"algorithm-aware: required 0, reached \d+ .* take another method"
+    ):
+        shoal.anonymize(people, **asked)
+    (tmp_path / "p.toml").write_text(shoal.Policy.from_keywords(**asked).to_toml())
+    paths = [str(tmp_path / name) for name in ("in.csv", "p.toml", "out.csv")]
+    done = CliRunner().invoke(main, ["anonymize", paths[0], "--policy", paths[1], "--output", paths[2]])
+    assert done.exit_code == ViolationError.exit_code == 5
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["in.csv", "p.toml"]
+    # The policy names nobody, so nobody is played.
+    assert shoal.anonymize(people, **CENSUS_OF, notion="probabilistic-k", method="ring").holds
+
+
+def test_random_assignments_are_hardly_ever_taken_for_rotations():
+    import shoal
+
+    people = census(300)
+    asked = {**CENSUS_OF, "adversary": "knows-algorithm", "method": "ring"}
+    wrong = 0
+    for seed in range(40):
+        made = shoal.anonymize(people, **CENSUS_OF, notion="probabilistic-k", method="ring", seed=seed + 5)
+        wrong += not shoal.audit(made.table, **asked, original=people).holds
+    assert wrong <= 3  # 0.4 are expected at 1 in 100
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_what_rotations_explain_is_counted_as_by_hand(seed):
+    random = np.random.default_rng(seed)
+    k, rings = int(random.integers(2, 4)), int(random.integers(1, 5))
+    sizes = random.integers(k, 2 * k + 1, rings)
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    cells = np.concatenate([random.integers(0, 3, size) + 3 * at for at, size in enumerate(sizes)]).astype(
+        np.int32
+    )
+    labels = random.integers(0, 3, starts[-1])
+    order = random.permutation(starts[-1])
+    parts = Partition(order.astype(np.int32), starts, starts[[0, -1]])
+    again = Rerun(parts, k, cells, np.ones(rings, np.bool_))
+    work = ring_draws._Rings(again, order, np.ones(starts[-1], np.bool_), labels, 3)
+    owner = random.permutation(starts[-1])
+    shown = np.sort(work.pairs(cells, owner))
+    first, explained = work.count_fitting(shown)
+    told = [
+        [(int(cells[p]), int(labels[order[p]])) for p in range(a, b)] for a, b in itertools.pairwise(starts)
+    ]
+    rows = [(int(cells[p]), int(labels[order[owner[p]]])) for p in range(starts[-1])]
+    assert (first, explained.tolist()) == count_fitting(told, rows, k)
 
 
 def test_a_result_of_ours_can_be_attacked_as_it_is():

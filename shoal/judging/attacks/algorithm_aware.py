@@ -14,6 +14,7 @@ from shoal.errors import DataError
 from shoal.judging.attacks.attack_base import Exposure, Options, Setting
 from shoal.judging.attacks.relocation_rerun import rerun_relocation
 from shoal.judging.attacks.rerun import RingAttack, how_to_tell_owners, true_classes
+from shoal.judging.attacks.ring_draws import compare_with_draws
 from shoal.judging.linking.evidence import Evidence
 from shoal.judging.models.requirements import Requirements
 from shoal.methods import Method
@@ -55,8 +56,12 @@ class AlgorithmAware(RingAttack):
 
     @classmethod
     def inapplicable(cls, setting: Setting) -> str:
-        """Rings and relocations can be reconstructed, and only known owners tell whether a guess is right."""
+        """Rings and relocations can be reconstructed. Known owners tell whether a guess is right; of rings, sensitive
+        values tell whether cells were assigned at random.
+        """
         if setting.made.false_cells.moves_rows and setting.owners:
+            return ""
+        if setting.made.rebuilt_by and setting.sensitive:
             return ""
         found = super().inapplicable(setting)
         if not setting.made.false_cells.moves_rows:
@@ -76,6 +81,12 @@ class AlgorithmAware(RingAttack):
             right, found = figures["said_rightly"], figures["relocated_people_found"]
             yield f"of those it says were relocated {right:.2%} were, and it finds {found:.2%} of them"
             return
+        if "by_chance_at_most" in figures:
+            explained, chance = figures["rows_that_the_first_guess_explains"], figures["by_chance_at_most"]
+            yield f"the first guess explains {explained:.2%} of the rows, random assignments at most {chance:.2%}"
+            turned, chance = figures["rings_that_one_turn_explains"], figures["rings_by_chance_at_most"]
+            yield f"one rotation explains {turned:.2%} of the rings, of random assignments at most {chance:.2%}"
+            return
         yield f"the first guess names {figures['named_by_the_first_guess']:.2%} of people in rings"
         yield f"one rotation names {figures['rings_that_one_turn_names']:.2%} of the rings"
 
@@ -87,8 +98,10 @@ class AlgorithmAware(RingAttack):
             return rerun_relocation(evidence, self.method, self.requirements, self.name, run)
         run.progress("rerun", 0.0)
         original = evidence.original
-        truth = true_classes(evidence)
         again = self.rerun(evidence, run)
+        if evidence.owner is None and evidence.original.sensitive:
+            return compare_with_draws(evidence, again, self.name, run)
+        truth = true_classes(evidence)
         rows, ring = again.parts.order, again.ring_of
         open_ = again.varied[ring]
         right_first = np.zeros(len(rows), np.bool_)

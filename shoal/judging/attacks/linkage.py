@@ -52,8 +52,8 @@ class Linkage(Attack):
     title: ClassVar[str] = "linkage"
     against: ClassVar[Mapping[str, Options]] = {
         "knows-some": {"adversary": "some"},
-        "knows-members": {"adversary": "members"},
-        "knows-algorithm": {"adversary": "members"},
+        "knows-members": {"adversary": "members", "likeliest": False},
+        "knows-algorithm": {"adversary": "members", "likeliest": False},
     }
     informs: ClassVar[Options | None] = {"adversary": "members", "likeliest": False}
     least_k: ClassVar[int] = 1
