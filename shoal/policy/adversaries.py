@@ -8,7 +8,7 @@ about sensitive values is another question, which `l`, `t`, `alpha` and `p` are 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Literal
 
 from shoal.errors import Problem
@@ -19,7 +19,12 @@ if TYPE_CHECKING:
     from shoal.policy.privacy import Privacy
 
 AdversaryName = Literal[
-    "knows-some", "knows-members", "knows-algorithm", "knows-distribution", "unsure-of-membership"
+    "knows-some",
+    "knows-members",
+    "knows-algorithm",
+    "knows-distribution",
+    "learns-from-release",
+    "unsure-of-membership",
 ]
 
 
@@ -78,6 +83,15 @@ ADVERSARIES: dict[str, Adversary] = {
             "not a proof that they learn nothing.",
         ),
         Adversary(
+            "learns-from-release",
+            "knows everyone's quasi-identifiers and who is in the table, and learns from all classes or buckets "
+            "together which values go with which quasi-identifiers",
+            "l",
+            "No rule about single classes or buckets is enough. Learned l-diversity plays the attack `definetti` on "
+            "the release: where people are guessed right more often than in 1/l of all cases, the release fails. That "
+            "holds for this adversary, not for one with a better classifier.",
+        ),
+        Adversary(
             "unsure-of-membership",
             "knows everyone in a population, and asks which of them are in the table at all",
             "presence",
@@ -101,7 +115,7 @@ def models_against(privacy: Privacy) -> Iterator[Model]:
     asked = [one.kind for one in privacy.requirements]
     for kind in weakest_against(privacy.adversary or ()):
         if not _links(kind):
-            if kind not in asked:
+            if kind not in asked and not _of_columns(kind):
                 yield kind.from_policy(kind.usual)
         # Classes of k rows stop everyone who links, suppressed rows or not. Without k the policy is rejected.
         elif privacy.k is not None and (
@@ -113,6 +127,11 @@ def models_against(privacy: Privacy) -> Iterator[Model]:
 def _links(kind: type[Model]) -> bool:
     """Whether a model is about linking people to rows: one of the notions of k."""
     return kind.key is next(iter(MODELS.values())).key
+
+
+def _of_columns(kind: type[Model]) -> bool:
+    """Whether a model is about a sensitive column, so that the policy must say how much it asks for."""
+    return any(field.name == "column" for field in fields(kind))  # type: ignore[arg-type]
 
 
 def find_adversaries(privacy: Privacy) -> tuple[str, ...]:
@@ -152,19 +171,27 @@ def adversary_problems(privacy: Privacy) -> list[Problem]:
     found += [Problem(path, f"lists {name} twice", "once is enough") for name in twice]
     for name in dict.fromkeys(names):
         needs = ADVERSARIES[name].needs
-        if privacy.values_by_key.get(needs) is None:
+        if privacy.values_by_key.get(needs) is None and not any(map(_of_columns, weakest_against([name]))):
             example = next(kind.usual for kind in MODELS.values() if kind.key.name == needs)
             hint = f"add for example {needs} = {list(example) if isinstance(example, tuple) else example}"
             found.append(Problem(path, f"{name} needs {needs}, which the policy does not set", hint))
+    asked = [one.kind for one in privacy.requirements]
+    for kind in weakest_against(names):
+        if _of_columns(kind) and kind not in asked:
+            rule = next(iter(kind.rules))
+            hint = f"add for example {kind.key.name} = {{ {rule} = {kind.usual} }}"
+            message = f"{kind.about} is stopped only by {kind.name}, which the policy does not ask for"
+            found.append(Problem(path, message, hint))
     return found
 
 
 def check_stopped(privacy: Privacy, method: Method | None) -> list[Problem]:
     """Return the adversaries of a policy that its method cannot stop, or only by what no model verifies; nothing if the
     method cannot be built."""
-    if method is None:
-        return []
     names: tuple[str, ...] = privacy.adversary or ()
+    learns = "learns-from-release" in find_adversaries(privacy)
+    if method is None or not (names or learns):
+        return []
     found = [problem for name, problem in method.cannot_stop.items() if name in names]
     by_classes = privacy.notion is not None and issubclass(MODELS[privacy.notion], GroupModel)
     for name in () if by_classes else method.stops_by_draws:
@@ -179,4 +206,7 @@ def check_stopped(privacy: Privacy, method: Method | None) -> list[Problem]:
         message = f"{method.name} {method.false_cells.how}, and presence is judged for adversaries who do not know that"
         hint = "ask for presence without knows-algorithm, or take another method: mpalm, spalm"
         found.append(Problem("privacy.presence", message, hint))
+    if method.false_cells.how and learns:
+        message = f"{method.name} {method.false_cells.how}, so nobody can tell who is in which class"
+        found.append(Problem("privacy.l", message, "take another method, or remove `learned`"))
     return found

@@ -86,7 +86,7 @@ def _cross(draft: Draft) -> list[Problem]:
     if privacy is not None:
         found += privacy_problems(privacy, draft)
         found += adversary_problems(privacy)
-        if method is not None and privacy.adversary and method.choice.name in METHODS:
+        if method is not None and method.choice.name in METHODS:
             found += check_stopped(privacy, method.method)
     found += perturb_problems(draft.columns, privacy, draft.method)
     if utility is not None and not draft.broken_columns:

@@ -54,6 +54,7 @@ ASKED = {
     "candidate-l": st.fixed_dictionaries({"l": wholes}),
     "delta-presence": st.fixed_dictionaries({"low": st.sampled_from([0.0, 0.25]), "high": shares}),
     "slicing-l": st.fixed_dictionaries({"l": numbers}),
+    "learned-l": st.fixed_dictionaries({"l": numbers}),
     "hybrid-k": st.fixed_dictionaries({"budget": shares}),
     "alpha-hybrid": st.fixed_dictionaries(
         {"alpha": shares}
@@ -225,6 +226,8 @@ def test_a_verdict_is_the_definition(name, data):
     verdict = judged.verdicts[1 if name in ("candidate-l", *OF_COLUMNS) else 0]
     expected = JUDGES[name](reading, **asked)
     event(f"satisfied: {expected}")
+    if name == "learned-l" and expected is None:
+        return  # somebody fits several classes
     if name == "hybrid-k":
         assert not verdict.holds
         assert "known only to the maker of the release" in verdict.detail

@@ -21,6 +21,8 @@ import numpy as np
 from scipy.optimize import linprog
 from scipy.stats import chi2
 
+from tests.oracles import bucket_learner
+
 Cell = str | frozenset[str]
 Names = Callable[[str], Sequence[str]]
 """All names under which a value may be published, from itself to the root."""
@@ -465,6 +467,48 @@ def _sliced(reading: Reading, l: float) -> bool:  # noqa: E741
     return all(most <= 1 / Fraction(l) + Fraction(1, 10**9) for most in believed)
 
 
+def _learned(reading: Reading, l: float) -> bool | None:  # noqa: E741
+    """No value has more than 1/l of a class, and of the people about whom a learner is equally sure not more than 1/l
+    are guessed right, beyond chance. Not decided if somebody fits several classes: `bucket_members.py` divides them.
+    """
+    if not _every_class(_probabilistic)(reading, l=l):
+        return False
+    rows_of: dict[Any, list[Row]] = {}
+    for row in reading.rows:
+        rows_of.setdefault(row.cells, []).append(row)
+    own = [
+        [cells for cells, rows in rows_of.items() if reading.covers(rows[0], person)]
+        for person in reading.people
+    ]
+    if any(len(found) != 1 for found in own):
+        return None
+    buckets = [
+        (
+            [person for person, found in zip(reading.people, own, strict=True) if found == [cells]],
+            [row.value for row in rows],
+        )
+        for cells, rows in rows_of.items()
+    ]
+    believed = {
+        person: beliefs
+        for (people, _), found in zip(buckets, bucket_learner.learn(buckets), strict=True)
+        for person, beliefs in zip(people, found, strict=True)
+    }
+    tenths: dict[int, list[float]] = {}
+    for person, value in zip(reading.people, reading.values, strict=True):
+        most = max(believed[person].values())
+        ties = [other for other, share in believed[person].items() if share >= most - 1e-9]
+        tenth = max(math.ceil(most * 10 - 1e-9) - 1, 0)
+        tenths.setdefault(tenth, []).append(value in ties and 1 / len(ties))
+    return all(_lower_end(sum(right) / len(right), len(right), 3.29) <= 1 / l for right in tenths.values())
+
+
+def _lower_end(share: float, many: int, normal: float) -> float:
+    """Wilson's interval solves |share - p| = normal * sqrt(p (1 - p) / many) for p: a quadratic equation."""
+    a, b, c = 1 + normal**2 / many, -(2 * share + normal**2 / many), share**2
+    return (-b - math.sqrt(max(b * b - 4 * a * c, 0.0))) / (2 * a)
+
+
 def _within_budget(reading: Reading, budget: float) -> bool:
     return reading.untrue_cells <= budget * len(reading.people) * len(reading.names) + 1e-9
 
@@ -610,6 +654,7 @@ JUDGES: dict[str, Judge] = {
     "candidate-l": _candidate_values,
     "delta-presence": _present,
     "slicing-l": _sliced,
+    "learned-l": _learned,
     "hybrid-k": _within_budget,
     "alpha-hybrid": _looks_like_chance,
     "highest-risk": _highest,

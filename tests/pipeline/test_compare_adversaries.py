@@ -99,7 +99,7 @@ def test_models_imply_adversaries_where_none_is_named():
         "knows-distribution",
     )
     for name in ADVERSARIES:
-        made = policy(k=3, presence=[0.0, 0.5], adversary=name)
+        made = policy(k=3, presence=[0.0, 0.5], sensitive=["ill"], l={"learned": 2}, adversary=name)
         assert any(line.startswith(f"{name}, named by the policy") for line in derivation(made.privacy))
 
 

@@ -26,14 +26,16 @@ class TriedAttack:
     exposure: Exposure | None
     failure: str = ""
     """Why it could not run."""
+    unrequired: str = ""
+    """Why nobody is judged by it."""
 
     @property
     def outcome(self) -> str:
         """The result in words."""
         if self.exposure is None:
             return f"could not run: {self.failure}"
-        if ATTACKS[self.attack].unrequired:
-            return ATTACKS[self.attack].unrequired
+        if self.unrequired:
+            return self.unrequired
         if self.exposure.holds:
             return "nobody is exposed more than the policy allows"
         people, whom = len(self.exposure.chances), self.exposure.whom
@@ -72,7 +74,13 @@ def try_all(subject: Subject, progress: Progress) -> list[TriedAttack]:
         knows = ATTACKS[name].summary if exposure is None else exposure.adversary
         found.append(
             TriedAttack(
-                attack=name, title=title, knows=knows, options=options, exposure=exposure, failure=failure
+                attack=name,
+                title=title,
+                knows=knows,
+                options=options,
+                exposure=exposure,
+                failure=failure,
+                unrequired=ATTACKS[name].why_unrequired(setting),
             )
         )
     return found

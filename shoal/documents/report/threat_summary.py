@@ -98,7 +98,7 @@ def _describe_remaining_risk(attacked: list[TriedAttack], nothing: str) -> str:
     found = [
         (one.exposure.success, one)
         for one in attacked
-        if one.exposure is not None and one.success_text and not ATTACKS[one.attack].unrequired
+        if one.exposure is not None and one.success_text and not one.unrequired
     ]
     if not found:
         return f"What remains: {nothing}"

@@ -260,6 +260,11 @@ class Attack(ABC):
         return ""
 
     @classmethod
+    def why_unrequired(cls, setting: Setting) -> str:
+        """Return why nobody is judged by it, or an empty text."""
+        return cls.unrequired
+
+    @classmethod
     def reads(cls, setting: Setting) -> Options:
         """Return the options that follow from the method and the models, which an adversary knows."""
         return {}

@@ -9,10 +9,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from shoal.errors import DataError
-from shoal.judging.attacks.attack_base import Attack, Exposure, Setting
+from shoal.judging.attacks.attack_base import Attack, Exposure, Options, Setting
 from shoal.judging.linking.bucket_learner import Guesses, learn
 from shoal.judging.linking.evidence import Evidence
 from shoal.judging.models.bucket_members import find_members
+from shoal.judging.models.learned_l import find_limit
+from shoal.judging.models.requirements import Requirements
 from shoal.judging.models.threats import ATTRIBUTE_DISCLOSURE, Threat
 from shoal.support.intervals import wilson
 from shoal.support.run import Run
@@ -39,6 +41,17 @@ class DeFinetti(Attack):
     unrequired: ClassVar[str] = (
         "no requirement of the policy is about learning from the release, so nobody is judged"
     )
+
+    against: ClassVar[Mapping[str, Options]] = {"learns-from-release": {}}
+
+    requirements: Requirements | None = None
+    """What the release must satisfy: whether learning is judged, and how many guesses may be right."""
+
+    @classmethod
+    def why_unrequired(cls, setting: Setting) -> str:
+        """It is only judged by a policy that asks for it."""
+        asked = any(model.about in cls.against for model in setting.models)
+        return "" if asked else cls.unrequired
 
     @classmethod
     def inapplicable(cls, setting: Setting) -> str:
@@ -71,6 +84,9 @@ class DeFinetti(Attack):
         members = find_members(published, table)
         chances, blind = np.zeros(table.rows), np.zeros(table.rows)
         columns: dict[str, dict[str, Any]] = {}
+        models = () if self.requirements is None else self.requirements.models
+        limits = [find_limit(models, j) for j in range(len(table.sensitive))]
+        exposed = np.zeros(table.rows, np.bool_)
         for j, attribute in enumerate(table.sensitive):
 
             def report(share: float, j: int = j) -> None:
@@ -80,6 +96,9 @@ class DeFinetti(Attack):
             truth = table.secrets.wide[:, j]
             after = Guesses.of(learned.after, members.point_of, truth)
             before = Guesses.of(learned.before, members.point_of, truth)
+            limit = limits[j]
+            if limit is not None:
+                exposed |= after.find_exposed(limit)
             sure = after.belief > SURE
             share = float(after.right[sure].mean()) if sure.any() else None
             columns[attribute.name] = {
@@ -103,6 +122,6 @@ class DeFinetti(Attack):
             baseline=float(blind.mean()),
             figures={"groups": members.buckets, "columns": columns},
             chances=chances,
-            at_risk=0,
-            notes=(self.unrequired,),
+            at_risk=int(exposed.sum()),
+            notes=() if any(limit is not None for limit in limits) else (self.unrequired,),
         )

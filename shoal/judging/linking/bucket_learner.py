@@ -225,16 +225,18 @@ class Guesses(Brief):
         found: LongVector = np.clip(np.ceil(self.belief * TENTHS - TIE) - 1, 0, TENTHS - 1).astype(np.int64)
         return found
 
-    def find_exposed(self, limit: float) -> BoolVector:
-        """Return who has a value that is guessed too well: people with a belief in one tenth of the scale, if more than
-        the share `limit` of the guesses there are right, beyond chance. A belief alone says nothing: a classifier may
-        be too sure.
+    @property
+    def least_right(self) -> FloatVector:
+        """Person -> how many of the guesses are right at least, beyond chance, about people with beliefs in the same
+        tenth of the scale. A belief alone says nothing: a classifier may be too sure.
         """
-        found = np.zeros(len(self.belief), np.bool_)
-        tenth = self.tenth
-        for number in np.unique(tenth[self.belief > 0]):
-            own = (tenth == number) & (self.belief > 0)
-            low, _ = wilson(float(self.right[own].mean()), int(own.sum()), BEYOND_CHANCE)
-            if low > limit:
-                found |= own
+        found = np.zeros(len(self.belief))
+        tenth, known = self.tenth, self.belief > 0
+        for number in np.unique(tenth[known]):
+            own = (tenth == number) & known
+            found[own] = wilson(float(self.right[own].mean()), int(own.sum()), BEYOND_CHANCE)[0]
         return found
+
+    def find_exposed(self, limit: float) -> BoolVector:
+        """Return the people with a value that is guessed right more often than in the share `limit` of all cases."""
+        return np.asarray(self.least_right > limit)

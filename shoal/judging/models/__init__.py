@@ -29,6 +29,7 @@ MODELS: Registry[Model] = Registry(
         "probabilistic-k": "shoal.judging.models.probabilistic_k:ProbabilisticK",
         "delta-presence": "shoal.judging.models.delta_presence:DeltaPresence",
         "slicing-l": "shoal.judging.models.slicing_l:SlicingDiversity",
+        "learned-l": "shoal.judging.models.learned_l:LearnedDiversity",
         "candidate-l": "shoal.judging.models.probabilistic_k:CandidateDiversity",
         "highest-risk": "shoal.judging.models.risk_limits:HighestRisk",
         "average-risk": "shoal.judging.models.risk_limits:AverageRisk",
