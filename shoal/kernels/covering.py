@@ -166,19 +166,79 @@ def cover_each(
                 old_low[j], old_high[j] = low[slot, j], high[slot, j]
             _grow(code, low[slot], high[slot], losses)
             _cover_more(old_low, old_high, low[slot], high[slot], codes, covered, first, last, skip, box)
-            node = 0
-            while True:
-                for j in range(columns):
-                    hull[node, j] = min(hull[node, j], low[slot, j])
-                    hull[node, columns + j] = max(hull[node, columns + j], high[slot, j])
-                    costliest[node, j] = max(
-                        costliest[node, j], range_loss(losses, j, low[slot, j], high[slot, j])
-                    )
-                if skip[node] == node + 1:
-                    break
-                node += 1
-                if v >= last[node]:
-                    node = skip[node]
+            _widen_hulls(v, low[slot], high[slot], last, skip, hull, costliest, losses)
+    return grown
+
+
+@PART
+def _widen_hulls(row, low, high, last, skip, hull, costliest, losses):
+    """Let the hulls of all nodes with a row take in one of its cells."""
+    columns = len(low)
+    node = 0
+    while True:
+        for j in range(columns):
+            hull[node, j] = min(hull[node, j], low[j])
+            hull[node, columns + j] = max(hull[node, columns + j], high[j])
+            costliest[node, j] = max(costliest[node, j], range_loss(losses, j, low[j], high[j]))
+        if skip[node] == node + 1:
+            break
+        node += 1
+        if row >= last[node]:
+            node = skip[node]
+
+
+@njit(cache=True, nogil=True)
+def open_sets(
+    codes, slots, changed, low, high, component, members, starts, first, last, skip, hull, costliest, losses
+):
+    """Let a cell of somebody else grow over one row of each set ``members[starts[i]:starts[i + 1]]``: the cheapest.
+
+    The rows of a set have a component of their own. A set that a cell of somebody else covers already stays as it is.
+    Returns how many cells have grown.
+    """
+    stack = np.empty(len(skip) + 1, np.int32)
+    bounds = np.empty(len(skip) + 1, np.float64)
+    grown = 0
+    for number in range(len(starts) - 1):
+        best, cell, owner, taken = np.inf, np.int64(-1), np.int64(-1), np.int64(-1)
+        is_open = False
+        for member in range(starts[number], starts[number + 1]):
+            u = members[member]
+            stack[0], bounds[0], depth = 0, -np.inf, 1
+            while depth and not is_open:
+                depth -= 1
+                node = stack[depth]
+                if bounds[depth] >= best:
+                    continue
+                if skip[node] != node + 1:
+                    left = node + 1
+                    right = skip[left]
+                    a = _least(left, codes[u], hull, costliest, best, losses)
+                    b = _least(right, codes[u], hull, costliest, best, losses)
+                    if a > b:
+                        left, right, a, b = right, left, b, a
+                    if b < best:
+                        stack[depth], bounds[depth] = right, b
+                        depth += 1
+                    if a < best:
+                        stack[depth], bounds[depth] = left, a
+                        depth += 1
+                    continue
+                for v in range(first[node], last[node]):
+                    if component[v] == component[u]:
+                        continue
+                    for slot in range(slots[v], min(slots[v] + changed[v] + 1, slots[v + 1])):
+                        cost, outside = _growth(codes[u], low[slot], high[slot], losses)
+                        if not outside:
+                            is_open = True
+                        elif cost < best:
+                            best, cell, owner, taken = cost, slot, v, u
+        if is_open or cell < 0:
+            continue
+        changed[owner] = max(changed[owner], cell - slots[owner] + 1)
+        _grow(codes[taken], low[cell], high[cell], losses)
+        _widen_hulls(owner, low[cell], high[cell], last, skip, hull, costliest, losses)
+        grown += 1
     return grown
 
 

@@ -48,9 +48,12 @@ ADVERSARIES: dict[str, Adversary] = {
             "knows-some",
             "knows the quasi-identifiers of some people and that they are in the table, but not who else is",
             "k",
-            "(k,k)-anonymity is enough: every person matches at least k published rows, and every row at least k "
-            "people. Equivalence classes of k rows have this property, and so have the releases of `ring` unless rows "
-            "are suppressed. Methods by classes, `k-k`, `global-1-k` and `ring` qualify.",
+            "(k,k)-anonymity is enough only if they know fewer than k others. People who match no more rows than they "
+            "are own these rows, and under (k,k) that takes at least k people. An adversary who knows them removes "
+            "these rows from the candidates of everyone else. At least k rows must be left for every person, whichever "
+            "others the adversary knows: as many as `known` says; without it, everyone else. Equivalence classes of k "
+            "rows have this property for any number, and so have the releases of `ring` unless rows are suppressed. "
+            "Methods by classes, `k-k`, `global-1-k` and `ring` qualify.",
         ),
         Adversary(
             "knows-members",
@@ -121,7 +124,7 @@ def models_against(privacy: Privacy) -> Iterator[Model]:
         elif privacy.k is not None and (
             privacy.notion is None or not issubclass(MODELS[privacy.notion], (kind, GroupModel))
         ):
-            yield kind.from_policy(privacy.k)
+            yield kind.from_policy(privacy.k, **privacy.options_of(kind))
 
 
 def _links(kind: type[Model]) -> bool:

@@ -12,7 +12,8 @@ from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag,
 
 from shoal.errors import PolicyError
 from shoal.judging.models import MODELS, Model
-from shoal.judging.models.keys import Key, bounds, parameters
+from shoal.judging.models.k_type import EVERYBODY
+from shoal.judging.models.keys import LARGEST, Key, bounds, parameters
 from shoal.policy.adversaries import AdversaryName, models_against
 from shoal.policy.key_columns import KeysOrNothing
 from shoal.policy.problems import WORDS_OF_TAG
@@ -217,6 +218,15 @@ def _adversary_shorthand(value: object) -> object:
     return (value,) if isinstance(value, str) else value
 
 
+def _known_people(value: object) -> object:
+    """Check a number of people, or "all"."""
+    whole = isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= LARGEST
+    if value is None or value == "all" or whole:
+        return value
+    message = f'must be a whole number of other people, at least 1, or "all", not {format_value(value)}'
+    raise wrong(message, "for example known = 10")
+
+
 class EarlierRelease(Part):
     """An earlier release of the same people, and what it was made from. Paths are relative to the policy."""
 
@@ -258,6 +268,13 @@ class _Privacy(Part):
     """Which quasi-identifiers an adversary knows of a person, if not all: `{ any = 3 }`, or
     `{ sets = [["age", "zip"], ["job", "town"]] }`. `k` then holds for whoever knows one of these sets."""
 
+    known: Annotated[Annotated[int, Field(ge=1)] | Literal["all"], BeforeValidator(_known_people)] | None = (
+        None
+    )
+    """How many other people of the table the adversary `knows-some`, or of the notion `k-k`, knows: they choose those
+    who help most. At least k rows must then be left for everybody. Default: all for the adversary, fewer than k for the
+    notion, which is (k,k) itself."""
+
     earlier: (
         Annotated[tuple[EarlierRelease, ...], BeforeValidator(_earlier_shorthand), Field(min_length=1)] | None
     ) = None
@@ -283,6 +300,25 @@ class _Privacy(Part):
             )
         return self
 
+    @model_validator(mode="after")
+    def _known_by_somebody(self) -> _Privacy:
+        named = {*(self.adversary or ()), self.notion}
+        takes = [kind for kind in KINDS[NOTION_KEY] if "known" in kind.options]
+        if self.known is not None and not any({kind.about, kind.name} & named for kind in takes):
+            raise wrong(
+                f"`known` is {self.known}, but the policy names nobody who knows some people",
+                " or ".join(f'add adversary = "{kind.about}" or notion = "{kind.name}"' for kind in takes),
+            )
+        return self
+
+    def options_of(self, kind: type[Model]) -> dict[str, Any]:
+        """Return the options of a model that the policy asks for by `k`."""
+        if "known" not in kind.options:
+            return {}
+        if self.known is not None:
+            return {"known": EVERYBODY if self.known == "all" else self.known}
+        return {"known": EVERYBODY} if kind.about in (self.adversary or ()) else {}
+
     @property
     def values_by_key(self) -> dict[str, Any]:
         """The requirements that are given, by key."""
@@ -302,7 +338,8 @@ class _Privacy(Part):
                         for rule, inner in own.given.items()
                     ]
                 elif key == NOTION_KEY:
-                    found.append(Asked(MODELS[self.notion or NOTIONS[0]], own))
+                    notion = MODELS[self.notion or NOTIONS[0]]
+                    found.append(Asked(notion, own, options=self.options_of(notion)))
                 else:
                     found.append(Asked(kinds[0], own, "", column))
         return found

@@ -211,7 +211,11 @@ def _safe_harbor(random: Random) -> Question:
 
 def _adversary(random: Random) -> Question:
     name, model = random.choice(ADVERSARIES)
-    return Question("adversary", {"k": 2, "adversary": name}, [(model, {"k": 2})], rows=(4, 10))
+    # Nobody knows more than 10 people of a table with as many rows.
+    known = random.choice([1, 2, 4, 10]) if name == "knows-some" else None
+    told = {} if known in (None, 10) else {"known": known}
+    asked = {"k": 2} if known is None else {"k": 2, "known": known}
+    return Question("adversary", {"k": 2, "adversary": name, **told}, [(model, asked)], rows=(4, 10))
 
 
 ADVERSARIES = [("knows-some", "k-k"), ("knows-members", "global-1-k"), ("knows-algorithm", "probabilistic-k")]

@@ -33,6 +33,7 @@ TRUE = {"classes", "levels", "cells", "rings", "buckets", "two tables", "members
 """Releases whose rows show nothing but what their owners have."""
 RUNS = {
     "linkage": TRUE | {"relocated", "means"},
+    "few-known": TRUE,
     "record-linkage": {"relocated", "means"},
     "membership": {"members"},
     "statistical": {"relocated"},
@@ -48,6 +49,7 @@ RUNS = {
 """Attack -> the releases on which it must run."""
 REFUSES = {
     "linkage": RELEASES.keys() - TRUE - {"relocated", "means"},
+    "few-known": RELEASES.keys() - TRUE,
     "record-linkage": RELEASES.keys() - {"relocated", "means"},
     "membership": RELEASES.keys() - {"members"},
     "statistical": RELEASES.keys() - {"relocated"},

@@ -48,7 +48,7 @@ ASKED = {
     "extended-p-sensitive": st.fixed_dictionaries({"p": st.just(2), "protected": st.just(["lung"])}),
     "1-k": st.fixed_dictionaries({"k": wholes}),
     "k-1": st.fixed_dictionaries({"k": wholes}),
-    "k-k": st.fixed_dictionaries({"k": wholes}),
+    "k-k": st.fixed_dictionaries({"k": wholes}, optional={"known": st.integers(1, 6)}),
     "global-1-k": st.fixed_dictionaries({"k": wholes}),
     "probabilistic-k": st.fixed_dictionaries({"k": wholes}),
     "candidate-l": st.fixed_dictionaries({"l": wholes}),
@@ -118,7 +118,11 @@ def keywords(name, asked):
     given = [asked[parameter] for parameter in parameters(kind)]
     value = given[0] if len(given) == 1 else given
     if kind.key.name == "k":
-        return {"k": value, "notion": name}
+        return {
+            "k": value,
+            "notion": name,
+            **{option: asked[option] for option in kind.options if option in asked},
+        }
     if kind.rules:
         options = {option: asked[option] for option in kind.options if option in asked}
         known = (*parameters(kind), *options)

@@ -16,6 +16,9 @@ from tests.oracles import (
     choosing as choosing,
 )
 from tests.oracles import (
+    closed_sets as closed_sets,
+)
+from tests.oracles import (
     closeness as closeness,
 )
 from tests.oracles import (

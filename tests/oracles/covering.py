@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 
@@ -40,6 +41,26 @@ def cover_each(
             before = [_covers(low[s], high[s], row) for row in codes]
             _take_in(losses, low[s], high[s], codes[u])
             covered += np.array([_covers(low[s], high[s], row) for row in codes]) & ~np.array(before)
+            grown += 1
+    return grown
+
+
+def open_sets(
+    codes, slots, changed, low, high, component, members, starts, first, last, skip, hull, costliest, losses
+):
+    grown = 0
+    owner = np.repeat(np.arange(len(codes)), np.diff(slots))
+    for begin, end in pairwise(starts):
+        pairs = [
+            (s, u) for u in members[begin:end] for s in range(len(low)) if component[owner[s]] != component[u]
+        ]
+        if any(_covers(low[s], high[s], codes[u]) for s, u in pairs):
+            continue
+        costs = [(_added(losses, low[s], high[s], codes[u]), s, u) for s, u in pairs]
+        costs = [cost for cost in costs if cost[0] is not None]
+        if costs:
+            _, s, u = min(costs)
+            _take_in(losses, low[s], high[s], codes[u])
             grown += 1
     return grown
 

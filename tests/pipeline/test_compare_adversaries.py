@@ -6,7 +6,7 @@ import pytest
 
 from shoal.errors import PolicyError
 from shoal.judging.models.k_anonymity import KAnonymity
-from shoal.judging.models.k_type import KK, GlobalOneK
+from shoal.judging.models.k_type import EVERYBODY, KK, GlobalOneK
 from shoal.judging.models.probabilistic_k import ProbabilisticK
 from shoal.methods import METHODS
 from shoal.pipeline.comparison.portfolio import plan_attacks, portfolio
@@ -20,16 +20,20 @@ def policy(**keywords):
 
 def test_models_follow_from_adversaries():
     expected = {
-        "knows-some": (KK(k=3),),
+        "knows-some": (KK(k=3, known=EVERYBODY),),
         "knows-members": (GlobalOneK(k=3),),
         "knows-algorithm": (ProbabilisticK(k=3),),
     }
     for name, models in expected.items():
         assert policy(k=3, adversary=name).models() == models
-    assert policy(k=3, adversary=["knows-members", "knows-some"]).models() == (KK(k=3), GlobalOneK(k=3))
+    assert policy(k=3, adversary="knows-some", known=10).models() == (KK(k=3, known=10),)
+    assert policy(k=3, adversary=["knows-members", "knows-some"], known=10).models() == (
+        KK(k=3, known=10),
+        GlobalOneK(k=3),
+    )
     # Classes of k equal rows stop them all, and a notion that is named already is not asked for twice.
     assert policy(k=3, adversary="knows-members", notion="k-anonymity").models() == (KAnonymity(k=3),)
-    assert policy(k=3, adversary="knows-some", notion="k-k").models() == (KK(k=3),)
+    assert policy(k=3, adversary="knows-some", notion="k-k").models() == (KK(k=3, known=EVERYBODY),)
     about = policy(k=3, adversary="knows-distribution").models()
     assert [model.name for model in about] == ["alpha-hybrid", "k-anonymity"]
     both = policy(k=3, adversary="knows-distribution", relocation={"budget": 0.1, "alpha": 0.2}).models()
@@ -108,7 +112,9 @@ def test_each_adversary_has_her_attack():
         made = policy(**keywords)
         return [(a.attack, a.options.get("adversary")) for a in plan_attacks(made) if a.decides]
 
-    assert names(k=3, adversary="knows-some") == [("linkage", "some")]
+    assert names(k=3, adversary="knows-some") == [("linkage", "some"), ("few-known", None)]
+    assert names(k=3, notion="k-k", known=10) == [("linkage", "some"), ("few-known", None)]
+    assert names(k=3, notion="k-k") == [("linkage", "some")]
     assert names(k=3, adversary="knows-members") == [("linkage", "members")]
     assert names(k=3, adversary="knows-algorithm") == [("linkage", "members")]
     assert names(k=3, adversary="knows-algorithm", method="ring") == [

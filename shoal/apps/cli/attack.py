@@ -53,6 +53,12 @@ if TYPE_CHECKING:
     help="Statistical: `counts` of people with each combination of values, or only their `distribution` [counts].",
 )
 @click.option(
+    "--known",
+    type=click.IntRange(1),
+    metavar="M",
+    help="Few-known: how many other people of the table they know [as many as the policy says, else 10].",
+)
+@click.option(
     "--group",
     metavar="KIND",
     help="Count groups of people instead, such as household, if the policy names any.",
@@ -99,7 +105,7 @@ def attack(
     from shoal.apps.cli import terminal
     from shoal.pipeline.attack import attack as attempt
 
-    of_attack = {option: given.pop(option) for option in ("limit", "seconds", "knows", "group")}
+    of_attack = {option: given.pop(option) for option in ("limit", "seconds", "knows", "known", "group")}
     with terminal.progress(quiet=as_json) as progress:
         found = attempt(
             subject.release,

@@ -7,6 +7,7 @@ ATTACKS: Registry[Attack] = Registry(
     "attack",
     {
         "linkage": "shoal.judging.attacks.linkage:Linkage",
+        "few-known": "shoal.judging.attacks.few_known:FewKnown",
         "record-linkage": "shoal.judging.attacks.record_linkage:RecordLinkage",
         "attribute-disclosure": "shoal.judging.attacks.attribute_disclosure:AttributeDisclosure",
         "statistical": "shoal.judging.attacks.statistical_attack:Statistical",

@@ -224,9 +224,9 @@ class Linkage(Attack):
     def _exposure(self, before: LongVector, after: LongVector, rows: LongVector | None = None) -> Exposure:
         # People who match no row were suppressed, and cannot be found.
         chances = np.where(after > 0, 1.0 / np.maximum(after, 1), 0.0)
-        figures = {"k": self.k if self.k > 1 else None, "candidates": _counts(before, self.k)}
+        figures = {"k": self.k if self.k > 1 else None, "candidates": describe_counts(before, self.k)}
         if self.adversary == "members":
-            figures["candidates_after_pruning"] = _counts(after, self.k)
+            figures["candidates_after_pruning"] = describe_counts(after, self.k)
         people = len(after)
         return Exposure(
             attack=self.name,
@@ -241,7 +241,7 @@ class Linkage(Attack):
         )
 
 
-def _counts(candidates: LongVector, k: int) -> dict[str, float | int | None]:
+def describe_counts(candidates: LongVector, k: int) -> dict[str, float | int | None]:
     """Describe candidate counts without naming anybody; people who match no row are left out."""
     found = candidates[candidates > 0]
     if not len(found):

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 
+from shoal.judging.linking.few_known import rows_left
 from shoal.judging.models.k_anonymity import K, KAnonymity, smaller_k
-from shoal.judging.models.keys import Bounds, Key
+from shoal.judging.models.keys import LARGEST, Bounds, Key
 from shoal.judging.models.model import GroupModel, Model
 from shoal.judging.models.threats import RE_IDENTIFICATION, Threat
 from shoal.support.arrays import LongVector
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
     from shoal.release.verdict import Verdict
 
 NOBODY = "alone it protects against nobody: ask for k-k or global-1-k"
+EVERYBODY = LARGEST
+"""Stands for a number of known people that nothing limits."""
+UNDECIDED = "finding the known people who help most takes too long"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,6 +60,11 @@ class KType(Model):
     def by_classes(self) -> GroupModel:
         """Classes of k rows are enough."""
         return KAnonymity(k=self.k)
+
+    @property
+    def others_known(self) -> int:
+        """How many other people the adversary knows, if the policy says so."""
+        return 0
 
     @abstractmethod
     def count_matches(self, graph: Consistency) -> LongVector:
@@ -126,18 +136,60 @@ class KOne(KType):
 
 @dataclass(frozen=True, kw_only=True)
 class KK(KType):
-    """Every person matches at least k published rows, and every row at least k people."""
+    """Every person matches at least k published rows, and every row at least k people; with `known`, k rows are left
+    for every person even if the adversary also knows those `known` other people who help them most.
+
+    By itself, (k,k) is enough for fewer than k known people: people who match no more rows than they are, are at least
+    as many as the rows that one of them matches. Known to the adversary, they use up these rows.
+    """
 
     name: ClassVar[str] = "k-k"
     notion: ClassVar[str] = "(k,k)"
     summary: ClassVar[str] = (
-        "an adversary who knows the quasi-identifiers of some people finds at least k matching rows for each of them"
+        "an adversary who knows a person and fewer than k others in the table, or as many as the policy says, finds at "
+        "least k rows that can be the person's"
     )
     weakest: ClassVar[bool] = True
+    options: ClassVar[Mapping[str, str]] = {
+        "known": "how many other people of the table the adversary knows, whom they choose"
+    }
+
+    known: Annotated[int, Bounds(ge=0)] = 0
+    """How many others the adversary knows; below k, it asks for nothing more than (k,k)."""
+
+    @property
+    def others_known(self) -> int:
+        """The number of the policy."""
+        return self.known
+
+    @property
+    def title(self) -> str:
+        """Name the model."""
+        if self.known < self.k:
+            return super().title
+        whom = "everyone else" if self.known == EVERYBODY else f"{self.known:,} others"
+        return f"{super().title} with {whom} known"
 
     def count_matches(self, graph: Consistency) -> LongVector:
-        """Return the rows that match each person, and the people that each row matches."""
-        return np.concatenate([OneK.count_matches(self, graph), KOne.count_matches(self, graph)])  # type: ignore[arg-type]
+        """Return the rows that are left for each person, and the people that each row matches."""
+        return self._counts(graph, rows_left(graph, self.known).least)
+
+    def verify(self, evidence: Evidence) -> Verdict:
+        """Judge the person, or row, with the fewest. If a search was too long to tell, the verdict says so."""
+        found = super().verify(evidence)
+        if found.holds is not False or evidence.table is None:
+            return found
+        most = self._counts(evidence.consistency, rows_left(evidence.consistency, self.known).most)
+        return found if most.min() < self.k else self.verdict_unknown(evidence.published, UNDECIDED)
+
+    def _counts(self, graph: Consistency, rows: LongVector) -> LongVector:
+        fits = np.repeat(graph.fits, graph.size[: len(graph.fits)])
+        return np.concatenate([_per_person(graph, rows), fits])
+
+
+def known_people(models: Iterable[object]) -> int:
+    """Return how many other people the adversary of these models knows; 0 if none of them is about that."""
+    return max((model.others_known for model in models if isinstance(model, KType)), default=0)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -77,4 +77,9 @@ class KK(OwnCells):
         grown = cells.cover(run)
         if self.improve:
             cells.refine(run)
-        return cells.release({"grown": grown})
+        known = k_type.known_people(requirements.models)
+        if known < cells.k:
+            return cells.release({"grown": grown})
+        from shoal.methods.cells.few_known_repair import repair
+
+        return cells.release({"grown": grown + (repaired := repair(cells, known, run)), "repaired": repaired})

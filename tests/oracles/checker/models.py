@@ -71,6 +71,11 @@ def _global(reading: Reading, suppressed: int, k: int) -> bool:
     return bool(found) and min(map(len, found)) >= k
 
 
+def _few_known(reading: Reading, suppressed: int, k: int, known: int = 0) -> bool:
+    left = [count for count in outsider.rows_left(reading.fits, known, suppressed) if count]
+    return bool(min(left + outsider.people_per_row(reading.fits)) >= k)
+
+
 def _probabilistic(reading: Reading, suppressed: int, k: int) -> bool:
     """k complete assignments share no pair of person and published row; a person may be suppressed in all of them."""
     flow, fits = nx.DiGraph(), reading.fits
@@ -90,7 +95,7 @@ def _candidate_values(reading: Reading, suppressed: int, l: float) -> bool:  # n
 
 WITH_SUPPRESSED: dict[str, Callable[..., bool]] = {
     "1-k": lambda reading, _, k: min(_seen(reading.fits)) >= k,
-    "k-k": lambda reading, _, k: min(_seen(reading.fits) + outsider.people_per_row(reading.fits)) >= k,
+    "k-k": _few_known,
     "global-1-k": _global,
     "probabilistic-k": _probabilistic,
     "candidate-l": _candidate_values,
