@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from shoal.errors import ARGUMENTS, DataError, PolicyError, Problem, did_you_mean
 from shoal.judging.attacks import ATTACKS, Attack, Exposure
-from shoal.judging.attacks.attack_base import Counted, Making, Rows, Setting
+from shoal.judging.attacks.attack_base import Counted, Making, Options, Rows, Setting
 from shoal.judging.attacks.intersection import Intersection
 from shoal.judging.case import Case, answers
 from shoal.judging.linking.evidence import Evidence
@@ -98,6 +98,17 @@ def attack_case(case: Case, name: str, options: Mapping[str, Any], run: Run) -> 
     return max(found, key=lambda exposure: (exposure.at_risk, exposure.success))
 
 
+def attacks_against(adversaries: Iterable[str], setting: Setting) -> list[tuple[str, Options]]:
+    """Return the attacks that play adversaries of a policy on such a release, each with its options."""
+    found: list[tuple[str, Options]] = []
+    for adversary in adversaries:
+        for name, kind in ATTACKS.items():
+            options = kind.options_to_play(adversary, setting)
+            if options is not None and (name, options) not in found:
+                found.append((name, options))
+    return found
+
+
 def setting_of(case: Case, evidence: Evidence) -> Setting:
     """Say what is known about a release before it is attacked: its method by the record of the run, else by the
     policy, and the rest by its rows.
@@ -141,6 +152,7 @@ def _attempt(case: Case, evidence: Evidence, name: str, options: Mapping[str, An
     }
     if "threshold" not in options:
         known["thresholds"] = tuple(belief_allowed(requirements, j) for j in range(len(sensitive)))
+        known["gains"] = tuple(gain_allowed(requirements, j) for j in range(len(sensitive)))
     kind = options.get("group", "")
     attacker = _attacker(name, options, known)
     if not kind:
@@ -154,6 +166,18 @@ def belief_allowed(requirements: Requirements, column: int) -> float:
     """Return the largest share of a person's matching rows that the policy allows a value of a column."""
     own = (model for model in requirements.models if getattr(model, "column", None) == column)
     return min((model.belief for model in own), default=1.0)
+
+
+LITTLE_GAIN = 0.1
+"""Where a policy requires nothing of a sensitive column: a value that 90 % of people have may become certain."""
+
+
+def gain_allowed(requirements: Requirements, column: int) -> float:
+    """Return how much more likely than by a blind guess a value of a column may become, although it is certain then."""
+    if requirements.values_needed(column) > 1:
+        return 0.0
+    own = (model for model in requirements.models if getattr(model, "column", None) == column)
+    return max([LITTLE_GAIN, *(model.gain_allowed for model in own)])
 
 
 def _check_options(name: str, options: Mapping[str, Any]) -> None:

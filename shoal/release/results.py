@@ -11,7 +11,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from shoal.release import Release
-from shoal.release.verdict import Verdict, all_hold, in_words
+from shoal.release.conclusion import Conclusion, conclude
+from shoal.release.verdict import Verdict, in_words
 from shoal.support.brief import html_table
 from shoal.support.wording import format_count, format_parts, number, printable
 
@@ -73,9 +74,14 @@ class Audit:
     """What a reader should know: unreadable cells, measures that could not be computed, .."""
 
     @property
+    def conclusion(self) -> Conclusion:
+        """What became of the release under its policy."""
+        return conclude(self.verdicts)
+
+    @property
     def holds(self) -> bool | None:
-        """Every requirement is satisfied; None if none is violated, but some could not be checked."""
-        return all_hold(self.verdicts)
+        """Whether the release satisfies its policy; None if that could not be checked."""
+        return self.conclusion.holds
 
     @property
     def failing(self) -> list[Verdict]:
@@ -157,6 +163,7 @@ class Audit:
             "classes": self.classes,
             **({} if self.buckets is None else {"buckets": self.buckets}),
             "holds": self.holds,
+            "conclusion": self.conclusion.to_json(),
             "verdicts": [
                 {key: plain(value) for key, value in verdict.summary().items()} for verdict in self.verdicts
             ],

@@ -28,6 +28,7 @@ from shoal.apps.studio.project import Project
 from shoal.documents.report.build_report import EDITIONS
 from shoal.errors import ShoalError
 from shoal.policy import Policy
+from shoal.release.conclusion import Conclusion
 from shoal.release.record import card_markdown
 from shoal.support.wording import speak
 
@@ -48,8 +49,8 @@ def made(folder: Path, output: str = "release.csv") -> Made:
     for name in (RECORD, *CARDS, *CODEBOOKS):
         (folder / name).write_text("")
     return Made(
-        folder=folder, output=output, policy=POLICY, summary=SUMMARY, columns=["age"], sections=[], withstands=True,
-        loss=0.1, smallest=5, risk_before=1.0, risk=0.2,
+        folder=folder, output=output, policy=POLICY, summary=SUMMARY, columns=["age"], sections=[],
+        conclusion=Conclusion("pass"), loss=0.1, smallest=5, risk_before=1.0, risk=0.2,
     )  # fmt: skip
 
 
@@ -126,7 +127,7 @@ def test_names_in_a_card_cannot_act_where_it_is_rendered():
     assert text.count("&lt;script&gt;alert(1)&lt;/script&gt;\\|x") == 2
 
 
-@pytest.mark.parametrize("change", [{"withstands": False}, {"summary": SUMMARY | {"holds": False}}])
+@pytest.mark.parametrize("change", [{"conclusion": Conclusion("fail")}])
 def test_nothing_of_a_release_that_must_not_be_published_is_public(
     project: Project, tmp_path: Path, change: dict[str, Any]
 ):

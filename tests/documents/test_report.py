@@ -543,8 +543,8 @@ def test_plain_columns_are_shown_without_the_rows_that_were_left_out() -> None:
 def test_a_violation_is_said_in_so_many_words() -> None:
     release = people().drop("name")
     found = shoal.report(release, original=people(), **ROLES, k=5)
-    assert not found.holds
-    assert not found.withstands
+    assert found.holds is False
+    assert found.conclusion.reasons[0] == "5-anonymity is violated"
     assert "violates its policy: 5-anonymity" in Page(found.html).text
 
 
@@ -620,7 +620,8 @@ def test_the_command_writes_one_page_and_replaces_nothing_unasked(tmp_path: Path
     done = run(main, [*asked, "--json"])
     assert done.exit_code == 0, done.output
     assert json.loads(done.output) == {
-        "output": page, "pdf": None, "edition": "public", "holds": True, "withstands": True,
+        "output": page, "pdf": None, "edition": "public", "holds": True,
+            "conclusion": {"decision": "pass", "reasons": [], "remarks": []},
     }  # fmt: skip
     html = Path(page).read_text(encoding="utf-8")
     assert Page(html).problems == []

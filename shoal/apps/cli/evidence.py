@@ -94,12 +94,12 @@ def evidence(
     if as_json:
         found = {
             "folder": str(made.folder), "zip": str(made.zip), "files": list(made.files), "holds": made.holds,
-            "withstands": made.withstands, "signed": made.signed, "notes": list(made.notes),
+            "conclusion": made.conclusion.to_json(), "signed": made.signed, "notes": list(made.notes),
         }  # fmt: skip
         say(json.dumps(found, indent=2))
     else:
-        outcome = terminal.describe_judged(made.holds, made.withstands)
-        say(f"wrote {made.folder}/ and {made.zip}{', signed' if made.signed else ''}: {outcome}")
+        signed = ", signed" if made.signed else ""
+        say(f"wrote {made.folder}/ and {made.zip}{signed}: {made.conclusion.sentence}")
         for note in made.notes:
             say(f"note: {note}")
         say(f"to check it: shoal evidence --check {made.folder}")

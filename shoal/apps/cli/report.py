@@ -108,14 +108,13 @@ def report(
         "pdf": None if pdf is None else str(pdf),
         "edition": made.edition,
         "holds": made.holds,
-        "withstands": made.withstands,
+        "conclusion": made.conclusion.to_json(),
     }
     if as_json:
         say(json.dumps(found, indent=2))
     else:
         wrote = " and ".join(str(target) for target, _ in outputs if target is not None)
-        outcome = terminal.describe_judged(made.holds, made.withstands)
-        say(f"wrote {wrote}, the {made.edition} edition: {outcome}")
+        say(f"wrote {wrote}, the {made.edition} edition: {made.conclusion.sentence}")
     terminal.exit_unless(made.holds)
 
 

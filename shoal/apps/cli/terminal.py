@@ -28,12 +28,6 @@ if TYPE_CHECKING:
     from shoal.release.results import Audit, Result
 
 
-def describe_judged(holds: bool | None, withstands: bool) -> str:
-    """Say what became of a release that was judged and attacked."""
-    attacks = "withstands" if withstands else "does not withstand"
-    return f"the release {in_words(holds)} and {attacks} the attacks that were tried"
-
-
 def exit_unless(holds: bool | None) -> None:
     """End the command with the exit code of a release that does not hold what its policy asks for."""
     if not holds:

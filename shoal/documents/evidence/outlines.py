@@ -13,7 +13,6 @@ from shoal.documents.evidence.manifest import publication_notes
 from shoal.documents.report.build_report import Report
 from shoal.documents.report.report_parts import Cards, SignOff
 from shoal.judging.models.threats import SECTION_TITLE
-from shoal.release.verdict import in_words
 from shoal.support.wording import escape_markdown as _cell
 from shoal.support.wording import format_count, number
 
@@ -252,9 +251,13 @@ def _method(made: Report, record: Mapping[str, Any] | None) -> list[str]:
 
 
 def _conclusion(made: Report) -> list[str]:
-    kept = in_words(made.holds) if made.holds else f"**{in_words(made.holds)}**"
-    safe = "withstands" if made.withstands else "**does not withstand**"
-    return [f"The release {kept} and {safe} the attacks that were tried.", ""]
+    own = made.conclusion
+    return [
+        f"The release {own.headline if own.holds else f'**{own.headline}**'}.",
+        "",
+        *(f"- {one}" for one in own.details),
+        "",
+    ]
 
 
 def _signature(sign_off: SignOff) -> list[str]:

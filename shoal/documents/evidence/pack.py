@@ -42,6 +42,7 @@ from shoal.io.links import follow_links
 from shoal.policy import Policy, toml
 from shoal.policy.file_limits import for_file, places_in
 from shoal.policy.sources import inputs_of, name_of, without_folders
+from shoal.release.conclusion import Conclusion
 from shoal.release.received.read_record import read_record
 from shoal.release.record import card_markdown, versions
 from shoal.release.two_tables import second_beside
@@ -63,13 +64,16 @@ class Pack:
     folder: Path
     zip: Path
     files: tuple[str, ...]
-    holds: bool | None
-    """Every requirement of the policy is satisfied; None if none is violated, but some could not be checked."""
-    withstands: bool
-    """Nobody is exposed to any of the attacks that were tried more than the policy allows."""
+    conclusion: Conclusion
+    """What became of the release: whether it satisfies its policy, and what a reader should know."""
     signed: bool
     notes: tuple[str, ...] = ()
     """What the pack lacks, and why."""
+
+    @property
+    def holds(self) -> bool | None:
+        """Whether the release satisfies its policy; None if that could not be checked."""
+        return self.conclusion.holds
 
 
 def evidence(
@@ -156,7 +160,7 @@ def evidence(
         "original": _original(original, private),
         "outside": {name: digest(path) for path, name in movable.outside.items() if path.is_file()},
         "holds": private.holds,
-        "withstands": private.withstands,
+        "conclusion": private.conclusion.to_json(),
         "for_publication": may,
         "requirements": [
             {"model": verdict.model, "holds": verdict.holds}
@@ -179,8 +183,7 @@ def evidence(
         folder=folder,
         zip=archive,
         files=tuple(sorted((*contents, *copies))),
-        holds=private.holds,
-        withstands=private.withstands,
+        conclusion=private.conclusion,
         signed=sign is not None,
         notes=tuple(notes),
     )

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from shoal.documents.report.subject import Subject
 from shoal.errors import ShoalError
 from shoal.judging.attacks import ATTACKS, Exposure
-from shoal.pipeline.attack import attack_case, setting_of
+from shoal.pipeline.attack import attack_case, attacks_against, setting_of
+from shoal.policy.adversaries import find_adversaries
 from shoal.support.run import Progress, Run
 
 
@@ -28,6 +29,13 @@ class TriedAttack:
     """Why it could not run."""
     unrequired: str = ""
     """Why nobody is judged by it."""
+    decides: bool = False
+    """It plays an adversary that the policy names, or that its requirements are about."""
+
+    @property
+    def exposes(self) -> int | None:
+        """How many people it exposes more than the policy allows; None if it could not run."""
+        return None if self.exposure is None else self.exposure.at_risk
 
     @property
     def outcome(self) -> str:
@@ -64,6 +72,12 @@ def try_all(subject: Subject, progress: Progress) -> list[TriedAttack]:
     setting = setting_of(subject, subject)
     scenarios = {name: kind.scenarios(setting) for name, kind in ATTACKS.items()}
     wanted = [(title, name, options) for name in scenarios for title, options in scenarios[name].items()]
+    against = attacks_against(find_adversaries(subject.policy.privacy), setting)
+    wanted += [
+        (ATTACKS[name].title, name, options)
+        for name, options in against
+        if not any(_plays(tried, (name, options)) for _, *tried in wanted)
+    ]
     for number, (title, name, options) in enumerate(wanted):
         progress("attack", 0.25 + 0.35 * number / len(wanted))
         exposure, failure = None, ""
@@ -71,19 +85,26 @@ def try_all(subject: Subject, progress: Progress) -> list[TriedAttack]:
             exposure = attack_case(subject, name, options, Run.start(0))
         except ShoalError as error:
             failure = str(error)
-        knows = ATTACKS[name].summary if exposure is None else exposure.adversary
         found.append(
             TriedAttack(
                 attack=name,
                 title=title,
-                knows=knows,
+                knows=ATTACKS[name].summary if exposure is None else exposure.adversary,
                 options=options,
                 exposure=exposure,
                 failure=failure,
                 unrequired=ATTACKS[name].why_unrequired(setting),
+                decides=any(_plays((name, options), one) for one in against),
             )
         )
     return found
+
+
+def _plays(tried: Sequence[Any], wanted: tuple[str, Mapping[str, Any]]) -> bool:
+    """Return whether an attack is the wanted one. It may find more: an option that is False leaves something out."""
+    name, options = tried
+    asked = {key: value for key, value in wanted[1].items() if value is not False}
+    return bool(name == wanted[0] and asked.items() <= options.items())
 
 
 def _share(value: float) -> str:

@@ -12,7 +12,7 @@ from shoal.documents.report import main_sections, public_edition, utility_sectio
 from shoal.documents.report.analyses import analyses
 from shoal.documents.report.attack_results import TriedAttack, try_all
 from shoal.documents.report.examples import examples
-from shoal.documents.report.headline import face_of
+from shoal.documents.report.headline import SEEDED, face_of
 from shoal.documents.report.population_section import build_population_section
 from shoal.documents.report.report_page import page
 from shoal.documents.report.report_parts import Face, Section, SignOff
@@ -22,8 +22,8 @@ from shoal.documents.report.threat_summary import threats
 from shoal.errors import check_known
 from shoal.policy import Policy
 from shoal.policy.sources import apart, inputs_of
+from shoal.release.conclusion import Conclusion, conclude
 from shoal.release.record import NOT_FOR_PUBLICATION
-from shoal.release.verdict import all_hold, in_words
 from shoal.support.brief import Brief
 from shoal.support.run import Progress, silent
 from shoal.support.wording import format_count, format_parts
@@ -41,10 +41,8 @@ class Report:
     html: str
     edition: str
     """``public`` or ``private``."""
-    holds: bool | None
-    """Every requirement of the policy is satisfied; None if none is violated, but some could not be checked."""
-    withstands: bool
-    """Nobody is exposed to any of the attacks that were tried more than the policy allows."""
+    conclusion: Conclusion
+    """What became of the release: whether it satisfies its policy, and what a reader should know."""
     sections: tuple[Section, ...]
     """What the page shows, as plain data."""
     risk_before: float
@@ -60,11 +58,13 @@ class Report:
 
     def __repr__(self) -> str:
         """Say in a line what it is, without the page."""
-        safe = "withstands the attacks" if self.withstands else "does not withstand the attacks"
-        kept = in_words(self.holds)
-        return (
-            f"<Report: {self.edition} edition, {len(self.html) // 1000:,} kB; the release {kept} and {safe}>"
-        )
+        size = f"{len(self.html) // 1000:,} kB"
+        return f"<Report: {self.edition} edition, {size}; the release {self.conclusion.headline}>"
+
+    @property
+    def holds(self) -> bool | None:
+        """Whether the release satisfies its policy; None if that could not be checked."""
+        return self.conclusion.holds
 
     @property
     def private(self) -> bool:
@@ -190,20 +190,25 @@ class Study(Brief):
         progress("risk", 0.6)
         return cls(subject, attacks, risks_of(subject, attacks), compared, sign_off)
 
+    @property
+    def conclusion(self) -> Conclusion:
+        """What became of the release."""
+        verdicts = (verdict for verdict, _ in self.subject.verdicts_with_meanings)
+        return conclude(verdicts, self.attacks, [SEEDED] * self.subject.is_seeded)
+
     def report(self, edition: str, progress: Progress = silent) -> Report:
         """Write an edition. Raises PolicyError if the policy cannot have a public one."""
         subject, attacks, risks = self.subject, self.attacks, self.risks
         if edition == "public":
             face, parts = _public(subject)
         else:
-            face = face_of(subject, attacks, risks)
+            face = face_of(subject, self.conclusion, attacks, risks)
             parts = _private(subject, attacks, risks, self.compared, progress)
         progress("write", 0.95)
         return Report(
             html=_page(subject, face, parts, self.sign_off, edition=edition),
             edition=edition,
-            holds=all_hold(verdict for verdict, _ in subject.verdicts_with_meanings),
-            withstands=all(one.exposure is None or one.exposure.holds for one in attacks),
+            conclusion=self.conclusion,
             sections=tuple(parts),
             risk_before=risks.before.prosecutor_max,
             risk_after=_largest(risks),

@@ -12,60 +12,52 @@ from shoal.documents.report.subject import Subject
 from shoal.judging.attacks.linkage import Linkage
 from shoal.judging.linking.reidentification import Risk
 from shoal.judging.measures import MEASURES
-from shoal.release.verdict import Verdict, all_hold, in_words
+from shoal.release.conclusion import Conclusion
+from shoal.release.verdict import Verdict
 from shoal.support.wording import format_count, number
 
 
-def unmet(failing: Sequence[tuple[Verdict, Any]], checked: str) -> tuple[State, str, str]:
-    """Return state, headline and text where requirements are violated, or could not be checked."""
-    held = all_hold(verdict for verdict, _ in failing)
-    words = {False: "violated", None: "could not be checked"}
-    lost = " or ".join(
-        dict.fromkeys(words[None if verdict.holds is None else False] for verdict, _ in failing)
-    )
-    told = "; ".join(
-        f"{verdict.model} (required {number(verdict.required)}, reached {number(reached)})"
-        for verdict, reached in failing
-    )
-    text = f"Do not publish this release. {len(failing):,} of {checked} {lost}: {told}."
-    return "warn" if held is None else "bad", in_words(held).capitalize(), text
-
-
-def make_face(
-    judged: Sequence[tuple[Verdict, Any]], doubts: Sequence[tuple[str, str]], tiles: Sequence[Tile]
-) -> Face:
-    """Return the verdict of an edition: each verdict comes with what the edition shows of how far the release gets. The
-    first of the `doubts`, (headline, sentence), is told if all requirements hold.
-    """
+def make_face(judged: Sequence[tuple[Verdict, Any]], conclusion: Conclusion, tiles: Sequence[Tile]) -> Face:
+    """Return the verdict of an edition: each verdict comes with what the edition shows of how far the release gets."""
     checked = format_count(len(judged), "requirement")
-    failing = [(verdict, reached) for verdict, reached in judged if not verdict.holds]
-    state: State = "good"
-    headline = "Satisfies its policy"
-    kept = f"All {checked} hold" if len(judged) > 1 else "The requirement holds"
-    text = f"{kept}, checked on the published rows themselves."
-    if failing:
-        state, headline, text = unmet(failing, checked)
-    elif doubts:
-        state, headline = "warn", f"{headline}, but {doubts[0][0]}"
-        text += f" But {doubts[0][1]}."
-    return Face(state=state, headline=headline, text=text, tiles=tiles)
+    if conclusion.holds:
+        kept = f"All {checked} hold" if len(judged) > 1 else "The requirement holds"
+        said = [f"{kept}, checked on the published rows themselves", *conclusion.remarks]
+        return Face(
+            state="warn" if conclusion.remarks else "good",
+            headline=conclusion.heading,
+            text=_write_sentences(said),
+            tiles=tiles,
+        )
+    failing = [
+        f"{verdict.model} {HELD[verdict.holds]} (required {number(verdict.required)}, reached {number(reached)})"
+        for verdict, reached in judged
+        if not verdict.holds
+    ]
+    told = [f"{len(failing):,} of {checked}: {'; '.join(failing)}"] if failing else []
+    text = _write_sentences(["Do not publish this release", *told, *conclusion.attacks])
+    return Face(
+        state="warn" if conclusion.holds is None else "bad",
+        headline=conclusion.heading,
+        text=text,
+        tiles=tiles,
+    )
 
 
-SEEDED = ("is not for publication", "the release was made with a seed, which undoes the shuffling of rows")
-"""A doubt about a release with a seed."""
+def _write_sentences(said: Sequence[str]) -> str:
+    return " ".join(f"{one[0].upper()}{one[1:]}." for one in said)
 
 
-def face_of(subject: Subject, tried: list[TriedAttack], risks: Risks) -> Face:
+HELD = {True: "holds", False: "is violated", None: "could not be checked"}
+SEEDED = "it is not for publication: it was made with a seed, which undoes the shuffling of rows"
+"""A remark on a release with a seed."""
+
+
+def face_of(subject: Subject, conclusion: Conclusion, tried: list[TriedAttack], risks: Risks) -> Face:
     """Return the verdict: whether the policy is satisfied, risk before and after, what was lost, what was tried."""
-    succeeded = [one for one in tried if one.exposure is not None and not one.exposure.holds]
-    doubts = [SEEDED] if subject.is_seeded else []
-    if succeeded:
-        titles = ", ".join(one.title for one in succeeded)
-        words = "does not withstand every attack", f"the policy asks for nothing that stops: {titles}"
-        doubts.insert(0, words)
     judged = [(verdict, verdict.reached) for verdict, _ in subject.verdicts_with_meanings]
-    tiles = (_risk(subject, tried, risks), _loss(subject), _rows(subject), _attacks(tried, succeeded))
-    return make_face(judged, doubts, tiles)
+    tiles = (_risk(subject, tried, risks), _loss(subject), _rows(subject), _attacks(tried))
+    return make_face(judged, conclusion, tiles)
 
 
 def risk_tile(risk: Risk, limit: float | None, k: int, before: str = "") -> Tile:
@@ -129,16 +121,19 @@ def _rows(subject: Subject) -> Tile:
     return Tile(label="Rows published", value=f"{published.rows:,}", unit=f"of {total:,}", text=left)
 
 
-def _attacks(tried: list[TriedAttack], succeeded: list[TriedAttack]) -> Tile:
+def _attacks(tried: list[TriedAttack]) -> Tile:
     stuck = sum(one.exposure is None for one in tried)
     said = f"; {stuck:,} of them could not run" if stuck else ""
-    if succeeded:
+    exposing = [one for one in tried if one.exposes]
+    if exposing:
+        asked = any(one.decides for one in exposing)
+        limit = "more than the policy allows" if asked else "in ways that the policy requires nothing against"
         return Tile(
             label="Attacks",
-            value=f"{len(succeeded):,}",
+            value=f"{len(exposing):,}",
             unit=f"of {len(tried):,} got through",
-            text=f"people are exposed more than the policy allows{said}",
-            state="bad",
+            text=f"people are exposed {limit}{said}",
+            state="bad" if asked else "warn",
         )
     ran = len(tried) - stuck
     return Tile(

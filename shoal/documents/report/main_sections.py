@@ -222,11 +222,20 @@ def guarantees_of(judged: Sequence[tuple[Verdict, Any, str]]) -> Section:
 def attacks(tried: list[TriedAttack]) -> Section:
     """Return which attacks Shoal ran, and how far they got."""
     rows = [(a.title, a.knows, a.outcome, a.success_text, a.guess) for a in tried]
-    exposed = [a.title for a in tried if a.exposure is not None and not a.exposure.holds]
+    exposing, ran = [one for one in tried if one.exposes], [one for one in tried if one.exposure is not None]
+    asked = [one.title for one in exposing if one.decides]
+    others = [one.title for one in exposing if not one.decides]
     words = (
-        Words(f"Not every attack was withstood: {', '.join(exposed)}.", "bad")
-        if exposed
-        else Words("Nobody is exposed more than the policy allows to any of the attacks that Shoal ran.")
+        Words(f"The policy is about these attacks, and they expose people: {', '.join(asked)}.", "bad")
+        if asked
+        else Words(
+            f"The policy requires nothing against these attacks, and they expose people: {', '.join(others)}.",
+            "warn",
+        )
+        if others
+        else Words(f"None of the {len(ran):,} attacks that ran exposes anybody more than the policy allows.")
+        if ran
+        else Words("No attack could run, so nothing is known about attacks.", "warn")
     )
     head = ("attack", "the adversary ..", "outcome", "identified on average", "by a blind guess")
     details = [(a.title, a.details) for a in tried if a.exposure is not None]

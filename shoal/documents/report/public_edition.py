@@ -57,6 +57,7 @@ from shoal.judging.models.threats import (
 )
 from shoal.judging.public_case import public_case, shows_levels
 from shoal.policy import Policy
+from shoal.release.conclusion import conclude
 from shoal.release.verdict import Verdict
 from shoal.support.brief import Brief
 
@@ -135,13 +136,12 @@ class Open(Brief):
 def face_of(open_: Open, *, seeded: bool) -> Face:
     """Return the verdict: whether the policy is satisfied, risk, loss, rows."""
     exposed = [one.column for one in open_.inferences if one.exposed]
-    doubts = [SEEDED] if seeded else []
-    if exposed:
-        doubts.append(
-            ("shows sensitive values", f"the policy requires nothing that hides: {', '.join(exposed)}")
-        )
+    remarks = [
+        f"the rows show values of {', '.join(exposed)}, and the policy requires nothing against it"
+    ] * bool(exposed)
+    conclusion = conclude((verdict for verdict, _ in open_.judged), remarks=remarks + [SEEDED] * seeded)
     judged = [(verdict, verdict.told) for verdict, _ in open_.judged]
-    return make_face(judged, doubts, (_risk_tile(open_), _loss_tile(open_), _rows_tile(open_)))
+    return make_face(judged, conclusion, (_risk_tile(open_), _loss_tile(open_), _rows_tile(open_)))
 
 
 def _risk_tile(open_: Open) -> Tile:

@@ -24,7 +24,7 @@ from shoal.io.type_inference import guess_numbers_and_dates
 from shoal.judging.case import Case
 from shoal.judging.identifier_columns import columns_without_role
 from shoal.judging.models.extended_p import strong_values
-from shoal.pipeline.attack import belief_allowed
+from shoal.pipeline.attack import belief_allowed, gain_allowed
 from shoal.release.bounds import label_texts
 from shoal.support.arrays import FloatVector
 
@@ -69,12 +69,14 @@ def infer_values(case: Case) -> Iterator[Inferred]:
         np.maximum.at(top, pairs // len(strong), share)
         limit = 1.0 if nodes else belief_allowed(case.requirements, j)
         certain = top[group] >= 1 - 1e-12
+        blind = np.bincount(value) / len(value)
+        gaining = certain & (1 - blind[value] > gain_allowed(case.requirements, j))
         yield Inferred(
             attribute.name,
             math.fsum(share * count) / len(value),
-            math.fsum((np.bincount(value) / len(value)) ** 2),
+            math.fsum(blind**2),
             float(certain.mean()),
-            bool(certain.any() or (top > limit + 1e-12).any()),
+            bool(gaining.any() or (limit < 1 and (top > limit + 1e-12).any())),
         )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from shoal.documents.report.attack_results import TriedAttack
+from shoal.documents.report.headline import HELD
 from shoal.documents.report.report_parts import Card, Cards, Section, State, Words
 from shoal.documents.report.risk_section import Risks
 from shoal.documents.report.subject import Subject, of_threat
@@ -69,23 +70,23 @@ def answer(
     *,
     doubt: str = "",
 ) -> Card:
-    """Return the answer: red if a requirement is violated or somebody is exposed, amber if something is not known."""
+    """Return the answer: red if a requirement is violated or an adversary of the policy exposes somebody, amber if
+    others do, or if something is not known.
+    """
     held = all_hold(verdict for verdict, _ in judged)
-    violated = held is False
-    exposed = any(one.exposure is not None and not one.exposure.holds for one in attacked)
-    unknown = held is None or any(one.exposure is None for one in attacked) or not (judged or attacked)
-    state: State = "bad" if violated or exposed else "warn" if unknown or doubt else "good"
+    exposing = [one for one in attacked if one.exposes]
+    failed = held is False or any(one.decides for one in exposing)
+    unknown = held is None or any(one.exposes is None for one in attacked) or not (judged or attacked)
+    state: State = "bad" if failed else "warn" if exposing or unknown or doubt else "good"
     badge = (
-        "requirement violated" if violated
-        else "people are exposed" if exposed
+        "requirement violated" if held is False
+        else "people are exposed" if failed
+        else "not required, and people are exposed" if exposing
         else doubt or "not assessed" if unknown or doubt
-        else "withstood" if attacked
+        else "resisted" if attacked and not judged
         else "requirement met"
     )  # fmt: skip
     return Card(threat.replace(" ", "-"), threat.capitalize(), QUESTIONS[threat], state, badge, lines)
-
-
-HELD = {True: "holds", False: "is violated", None: "could not be checked"}
 
 
 def list_guarantees(judged: list[tuple[Verdict, str]]) -> list[str]:

@@ -19,6 +19,7 @@ from shoal.judging.models.extended_p import strong_values
 from shoal.judging.models.threats import ATTRIBUTE_DISCLOSURE, Threat
 from shoal.release.published import Published
 from shoal.support.arrays import BoolVector, FloatVector, IntVector, LongVector
+from shoal.support.intervals import NORMAL_95
 from shoal.support.run import Run
 
 
@@ -50,6 +51,10 @@ class AttributeDisclosure(Attack):
     """Per sensitive column, the share that the policy allows a single value: alpha, or 1/l. They replace `threshold`.
     For a protected category the policy has no such share, so it must only not be certain.
     """
+    gains: tuple[float, ...] = ()
+    """Per sensitive column, how much more likely than by a blind guess a true value may be although it is certain: if
+    97 % of people have a value, a class in which everybody has it adds 3 points. By default 0.
+    """
     protected: tuple[tuple[str, ...], ...] = ()
     """Per sensitive column, the protected nodes of its hierarchy; without any, single values count."""
     group: str = ""
@@ -71,7 +76,12 @@ class AttributeDisclosure(Attack):
         """Yield the figures that matter, in words."""
         for name, column in figures["columns"].items():
             before, after = (column[when]["certain"] for when in ("before", "after"))
-            yield f"{name} is certain for {after:.1%} of people, before for {before:.1%}"
+            gain, low, high = (100 * one for one in (column["gain"], *column["gain_interval"]))
+            yield (
+                f"{name}: the adversary is right about {column['success']:.1%}, a blind guess about "
+                f"{column['baseline']:.1%} (gain {gain:.1f} points, 95 % interval {low:.1f} to {high:.1f}); "
+                f"certain for {after:.1%} of people, before for {before:.1%}"
+            )
 
     def attempt(self, evidence: Evidence, run: Run) -> Exposure:
         """Read the rows that match each person, before and after. O(links between people and classes).
@@ -95,24 +105,33 @@ class AttributeDisclosure(Attack):
             top_before = _before(original, label_of)
             limit = self.thresholds[j] if j < len(self.thresholds) else self.threshold
             worst, worst_before = known.worst(top), known.worst(top_before)
-            exposed, exposed_before = _at_risk(worst, limit), _at_risk(worst_before, limit)
-            if nodes and j < len(self.thresholds):
-                exposed, exposed_before = _at_risk(worst, 1.0), _at_risk(worst_before, 1.0)
+            blind_own = known.shares(label_of)[label_of]
+            if limit == 1 or (nodes and j < len(self.thresholds)):
+                allowed = self.gains[j] if j < len(self.gains) else 0.0
+                exposed, exposed_before = (
+                    _at_risk(
+                        known.worst(np.where(_adds_little(own_belief, blind_own, allowed), 0.0, belief)), 1.0
+                    )
+                    for belief, own_belief in ((top, own), (top_before, top_before))
+                )
                 if limit < 1:
                     single = strong_values(attribute.hierarchy, ())
                     own_label = np.ascontiguousarray(single[original.secrets.wide[:, j]])
                     exposed |= _at_risk(known.worst(_after(evidence, j, single, own_label)[0]), limit)
                     exposed_before |= _at_risk(known.worst(_before(original, own_label)), limit)
+            else:
+                exposed, exposed_before = _at_risk(worst, limit), _at_risk(worst_before, limit)
             columns[attribute.name] = {
                 "threshold": limit,
                 "before": _figures(worst_before, exposed_before),
                 "after": _figures(worst, exposed),
                 "categories": list(nodes),
+                **_gain(known.worst(own), known.worst(blind_own)),
             }
             risky |= exposed
             risky_before |= exposed_before
             chances = np.maximum(chances, own)
-            blind = np.maximum(blind, known.shares(label_of)[label_of])
+            blind = np.maximum(blind, blind_own)
         figures = {
             "threshold": min(column["threshold"] for column in columns.values()),
             "share_at_risk_before": float(risky_before.mean()),
@@ -164,6 +183,24 @@ class _Known:
 
 def _at_risk(top: FloatVector, threshold: float) -> BoolVector:
     return np.asarray((top > threshold + 1e-12) | (top >= 1 - 1e-12))
+
+
+def _adds_little(own: FloatVector, blind: FloatVector, allowed: float) -> BoolVector:
+    """Return who has a value that is certain, and by a blind guess so likely that this adds at most `allowed`."""
+    return np.asarray((own >= 1 - 1e-12) & (1 - blind <= allowed))
+
+
+def _gain(own: FloatVector, blind: FloatVector) -> dict[str, Any]:
+    """Compare beliefs in true values with a blind guess. The interval is for people like these, drawn at random."""
+    gain = own - blind
+    middle = float(gain.mean()) if len(gain) else 0.0
+    half = NORMAL_95 * float(gain.std(ddof=1)) / len(gain) ** 0.5 if len(gain) > 1 else 1.0
+    return {
+        "success": float(own.mean()),
+        "baseline": float(blind.mean()),
+        "gain": middle,
+        "gain_interval": [max(middle - half, -1.0), min(middle + half, 1.0)],
+    }
 
 
 def _figures(top: FloatVector, exposed: BoolVector) -> dict[str, float]:

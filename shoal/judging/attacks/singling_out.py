@@ -15,6 +15,7 @@ from shoal.judging.linking.consistency import People
 from shoal.judging.linking.evidence import Evidence
 from shoal.judging.linking.statements import Links, Statements, named_values
 from shoal.support.arrays import FloatVector, LongVector
+from shoal.support.brief import Brief
 from shoal.support.intervals import wilson
 from shoal.support.run import Run
 
@@ -114,8 +115,8 @@ class SinglingOut(Attack):
         )
 
 
-@dataclass(frozen=True, eq=False)
-class _Fresh:
+@dataclass(frozen=True, eq=False, repr=False)
+class _Fresh(Brief):
     """What the same statements do to people who are not in the table."""
 
     rows: int

@@ -55,6 +55,11 @@ class BetaLikeness(SensitiveModel):
         return value * STEP
 
     @property
+    def gain_allowed(self) -> float:
+        """Any gain that satisfies it."""
+        return 1.0
+
+    @property
     def title(self) -> str:
         """Name the model."""
         return (

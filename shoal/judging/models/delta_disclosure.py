@@ -60,6 +60,11 @@ class DeltaDisclosure(SensitiveModel):
         return value * STEP
 
     @property
+    def gain_allowed(self) -> float:
+        """Any gain that satisfies it."""
+        return 1.0
+
+    @property
     def title(self) -> str:
         """Name the model."""
         return f"{number(self.delta)}-disclosure{'' if self.strict else ' (present values)'} of {self.column_name}"

@@ -146,6 +146,12 @@ class Model(ABC):
         return 1.0
 
     @property
+    def gain_allowed(self) -> float:
+        """By how much it lets the probability of a sensitive value rise above its share in the table; 1: by any amount
+        that satisfies it."""
+        return 0.0
+
+    @property
     def values_needed(self) -> int:
         """The smallest number of different values of its column in a class."""
         return 1

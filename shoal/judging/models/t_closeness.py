@@ -41,6 +41,11 @@ class Closeness(SensitiveModel):
     t: Annotated[float, Bounds(ge=0, le=1)]
     """Largest allowed distance, from 0 (classes look like the table) to 1 (no restriction)."""
 
+    @property
+    def gain_allowed(self) -> float:
+        """Any gain within the distance t."""
+        return 1.0
+
     @classmethod
     def looser(cls, value: Any) -> Any:
         """Allow half as much again."""
@@ -83,6 +88,11 @@ class EqualCloseness(Closeness):
     summary: ClassVar[str] = "the sensitive values of a class are distributed as in the whole table, up to t"
     rules: ClassVar[Mapping[str, Mapping[str, Any]]] = {"equal": {}}
     kind: ClassVar[str] = "equal"
+
+    @property
+    def gain_allowed(self) -> float:
+        """No value becomes more likely by more than t."""
+        return self.t
 
     def score_groups(self, groups: Groups) -> FloatVector:
         """Return the distance of each group to the whole table."""

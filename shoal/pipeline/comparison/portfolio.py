@@ -14,6 +14,7 @@ from shoal.judging.models.hybrid_k import false_shares, size_test_levels
 from shoal.methods import METHODS
 from shoal.methods.partitioning.windows import SETS
 from shoal.methods.relocating.relocation import TESTED, VARIANTS
+from shoal.pipeline.attack import attacks_against
 from shoal.policy import Policy
 from shoal.policy.adversaries import find_adversaries
 from shoal.policy.method_options import NamedMethod, check_steering, option_types
@@ -158,12 +159,10 @@ def plan_attacks(policy: Policy) -> list[PlannedAttack]:
             followed=any(name in policy.pseudonyms for name in policy.names(PERSON)),
         ),
     )
-    found: list[PlannedAttack] = []
-    for adversary in find_adversaries(policy.privacy):
-        for name, kind in ATTACKS.items():
-            played = kind.options_to_play(adversary, setting)
-            if played is not None and PlannedAttack(name, played, True) not in found:
-                found.append(PlannedAttack(name, played, True))
+    found = [
+        PlannedAttack(name, options, True)
+        for name, options in attacks_against(find_adversaries(policy.privacy), setting)
+    ]
     decided = {attempt.attack for attempt in found}
     return found + [
         PlannedAttack(name, kind.informs, False)

@@ -9,6 +9,8 @@ from typing import Any, Literal, get_args
 from pydantic import TypeAdapter
 
 from shoal.errors import DataError
+from shoal.judging.attacks import ATTACKS
+from shoal.release.conclusion import Conclusion, conclude
 from shoal.release.results import plain
 from shoal.release.verdict import Verdict
 from shoal.support.wording import first_line
@@ -52,6 +54,16 @@ class Outcome:
     def holds(self) -> bool:
         """Nobody is exposed more than the policy allows."""
         return self.at_risk == 0
+
+    @property
+    def title(self) -> str:
+        """What a reader calls the attack."""
+        return ATTACKS[self.attack].title
+
+    @property
+    def exposes(self) -> int:
+        """People for whom the adversary gets further than the policy allows."""
+        return self.at_risk
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -98,9 +110,14 @@ class Trial:
         return self.status == "done" and all(verdict.holds for verdict in self.verdicts)
 
     @property
+    def conclusion(self) -> Conclusion:
+        """What became of its release, if there is one."""
+        return conclude(self.verdicts, self.attacks)
+
+    @property
     def withstands(self) -> bool:
-        """The release satisfies the policy and withstands every attack of the adversaries that it is about."""
-        return self.holds and all(outcome.holds for outcome in self.attacks if outcome.decides)
+        """The release satisfies the policy, and no adversary that it is about gets further than it allows."""
+        return self.status == "done" and self.conclusion.holds is True
 
     @property
     def risk(self) -> float | None:

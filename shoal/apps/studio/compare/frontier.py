@@ -113,5 +113,5 @@ def _steps(corners: list[tuple[float, float]]) -> str:
 
 def _words(compared: Comparison, trial: Trial, label: str, value: float) -> str:
     return f"{label}: risk {trial.risk:.2%}, {compared.measure} {value:.4g}" + (
-        "" if trial.withstands else ", does not withstand its adversaries"
+        "" if trial.withstands else f", {trial.conclusion.headline}"
     )

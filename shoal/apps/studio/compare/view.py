@@ -46,7 +46,7 @@ def rows(found: Trials, compared: Comparison) -> list[Line]:
             words = "runs" if running else "waits"
             lines.append(Line(place, trial.label, trial.k, "waiting", words, running=running, stoppable=True))
         elif trial.holds:
-            state, words = ("good", "withstands") if trial.withstands else ("bad", "falls to an attack")
+            state, words = "good" if trial.withstands else "bad", trial.conclusion.headline
             lines.append(
                 Line(
                     place, trial.label, trial.k, state, words, loss_of(compared, trial),

@@ -13,6 +13,7 @@ from shoal.io.databases import DatabaseTable
 from shoal.pipeline.audit import audit as audit_release
 from shoal.pipeline.audit import audit_case
 from shoal.policy import Policy
+from shoal.release.conclusion import conclude
 from shoal.release.results import Clock
 
 
@@ -41,8 +42,8 @@ def audit(
         found = audit_case(subject, clock=clock)
     out: dict[str, Any] = {
         "summary": found.summary(),
-        "holds": found.holds,
-        "withstands": None,
+        "conclusion": conclude(found.verdicts),
+        "attacked": False,
         "sections": (),
     }
     line.note(out["summary"])
@@ -52,5 +53,5 @@ def audit(
     for edition in EDITIONS:
         made = study.report(edition, line.progress)
         made.write(line.folder / f"report-{edition}.html")
-        out |= {"withstands": made.withstands, "sections": made.sections}
+        out |= {"conclusion": made.conclusion, "attacked": True, "sections": made.sections}
     return out

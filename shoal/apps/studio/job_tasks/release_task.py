@@ -48,7 +48,7 @@ def release(
     summary = result.summary()
     return Made(
         folder=folder, output=output, policy=policy, summary=summary, columns=columns, sections=seen.sections,
-        withstands=seen.withstands, loss=plain(summary["measures"].get(MEASURES.default)), smallest=seen.smallest,
+        conclusion=seen.conclusion, loss=plain(summary["measures"].get(MEASURES.default)), smallest=seen.smallest,
         risk_before=seen.risk_before, risk=seen.risk_after,
     )  # fmt: skip
 

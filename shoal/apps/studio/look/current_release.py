@@ -10,6 +10,7 @@ from typing import Any
 from shoal.apps.studio.jobs import Job
 from shoal.apps.studio.project import Project
 from shoal.io.formats import FORMATS, FileFormat, file_format_of
+from shoal.release.conclusion import Conclusion
 
 KIND = "release"
 """The kind of its job."""
@@ -38,7 +39,8 @@ class Made:
     """The published columns of the table, as the rows side by side have them."""
     sections: Sequence[Any]
     """Of the private report."""
-    withstands: bool
+    conclusion: Conclusion
+    """What became of it: whether it satisfies its policy, and what a reader should know."""
     loss: float | None
     """Information loss (LM)."""
     smallest: int | None
@@ -51,7 +53,7 @@ class Made:
     @property
     def publishable(self) -> bool:
         """Whether it satisfies its policy, and no adversary of the policy gets further than it allows."""
-        return bool(self.summary["holds"]) and self.withstands
+        return self.conclusion.holds is True
 
     @property
     def path(self) -> Path:
