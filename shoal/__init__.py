@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from shoal.policy.suggestions import suggest
     from shoal.release import Release
     from shoal.release.results import Audit, Result
+    from shoal.synthetic.audit_synthetic import SyntheticAudit, audit_synthetic
 
 # Late, so that `import shoal` and `shoal --help` cost nothing.
 __getattr__ = import_late(
@@ -74,6 +75,7 @@ __getattr__ = import_late(
         "release.results": ("Audit", "Result"),
         "documents.report.build_report": ("Report", "report"),
         "policy.suggestions": ("suggest",),
+        "synthetic.audit_synthetic": ("SyntheticAudit", "audit_synthetic"),
     },
 )
 
@@ -96,6 +98,7 @@ __all__ = [
     "Report",
     "Result",
     "ShoalError",
+    "SyntheticAudit",
     "ViolationError",
     "anonymize",
     "anonymize_network",
@@ -103,6 +106,7 @@ __all__ = [
     "attack",
     "audit",
     "audit_network",
+    "audit_synthetic",
     "check_evidence",
     "codebook",
     "compare",

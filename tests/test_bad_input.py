@@ -852,11 +852,11 @@ def test_a_measure_that_cannot_steer_a_network_is_refused():
 def test_leaves_of_a_tree_are_categories_for_a_learner_too():
     """Zip codes in a tree look like numbers, but 10 is not between 9 and 11."""
     from shoal.coding import Attribute
-    from shoal.judging.measures.classification import _features
+    from shoal.judging.measures.classification import represent_ranges
 
     values = pl.Series([9, 10, 11])
     codes = np.array([[0], [1], [2]], np.int32)
     tree = Attribute("zip", build(values, {"tree": {"a": [9, 11], "b": [10]}}))
-    assert np.array_equal(_features((tree,), codes, codes), np.eye(3))
+    assert np.array_equal(represent_ranges((tree,), codes, codes), np.eye(3))
     numbers = Attribute("age", build(values, None))
-    assert np.array_equal(_features((numbers,), codes, codes), [[0.0], [0.5], [1.0]])
+    assert np.array_equal(represent_ranges((numbers,), codes, codes), [[0.0], [0.5], [1.0]])

@@ -38,7 +38,7 @@ def sections() -> dict[str, str]:
     """The text about each command, from its heading to the next."""
     found: dict[str, str] = {}
     for part in re.split(r"^## ", text("command-line.md"), flags=re.M)[1:]:
-        for name in re.findall(r"`shoal ([a-z]+)`", part.splitlines()[0]):
+        for name in re.findall(r"`shoal ([a-z-]+)`", part.splitlines()[0]):
             found[name] = part
     return found
 

@@ -48,7 +48,7 @@ LAYERS = (
     ("pipeline.anonymize",),
     ("pipeline.explanation", "documents.report"),
     ("documents.evidence",),
-    ("network",),
+    ("network", "synthetic"),
     ("apps.studio",),
     ("apps.cli",),
     ("__main__",),

@@ -41,6 +41,7 @@ TWINS = (
     "judging/test_risk_models.py::test_people_within",
     "judging/test_singling_out.py::test_groups_of_one_person",
     "judging/test_truth.py::test_matching_by_value",
+    "synthetic/test_synthetic_kernels.py",
 )
 """Tests of kernels that few releases need, or none: those of attacks, networks, clusters and large tables."""
 TESTED = """

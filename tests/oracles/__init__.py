@@ -132,3 +132,6 @@ from tests.oracles import (
 from tests.oracles import (
     singling as singling,
 )
+from tests.oracles import (
+    synthetic as synthetic,
+)

@@ -14,6 +14,7 @@ from shoal.apps.cli.anonymize import anonymize
 from shoal.apps.cli.assess import assess
 from shoal.apps.cli.attack import attack
 from shoal.apps.cli.audit import audit
+from shoal.apps.cli.audit_synthetic import audit_synthetic
 from shoal.apps.cli.compare import compare
 from shoal.apps.cli.error_exits import EXIT_CODES, Group
 from shoal.apps.cli.evidence import evidence
@@ -55,6 +56,7 @@ for command in (
     assess,
     anonymize,
     audit,
+    audit_synthetic,
     attack,
     compare,
     explain,

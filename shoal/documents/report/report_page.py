@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from importlib.resources import files
 
 from shoal import __version__
@@ -10,13 +11,22 @@ from shoal.documents.pages.look import environment, stylesheet
 from shoal.documents.report.report_parts import Face, Section, SignOff
 from shoal.documents.report.terms import Explainer, glossary
 
-PUBLIC_WORDS = (
-    "It is made of the published rows and the policy, so it says nothing about anybody that the release "
-    "does not show."
-)
-PRIVATE_WORDS = (
-    "It contains data about single people. Keep it with the original data; it is not part of the release."
-)
+
+@dataclass(frozen=True)
+class Wording:
+    """What a page says of its editions, and of what it is about."""
+
+    public: str = (
+        "It is made of the published rows and the policy, so it says nothing about anybody that the release "
+        "does not show."
+    )
+    private: str = (
+        "It contains data about single people. Keep it with the original data; it is not part of the release."
+    )
+    bad: str = "Violates its policy"
+    """What the title of the page and the line on top say if the verdict is bad."""
+    unless: str = "do not publish the release."
+    glossary: Sequence[tuple[str, str, str]] = field(default_factory=glossary)
 
 
 def page(
@@ -28,8 +38,10 @@ def page(
     public: bool,
     sign_off: SignOff | None = None,
     warning: str = "",
+    wording: Wording | None = None,
 ) -> str:
     """Write the page. Linear in what it shows."""
+    words = wording or Wording()
     template = environment("shoal.documents.report").get_template("report.html")
     own = files("shoal.documents.report").joinpath("templates", "report.css").read_text(encoding="utf-8")
     return template.render(
@@ -39,11 +51,12 @@ def page(
         lead=lead,
         public=public,
         edition="Public" if public else "Private",
-        edition_words=PUBLIC_WORDS if public else PRIVATE_WORDS,
+        edition_words=words.public if public else words.private,
+        wording=words,
         warning=warning,
         sign_off=(sign_off or SignOff()).lines,
-        glossary=glossary(),
-        terms=Explainer(),
+        glossary=words.glossary,
+        terms=Explainer([address for address, _, _ in words.glossary]),
         style=stylesheet() + own,
         made_with=f"Shoal {__version__}",
     )

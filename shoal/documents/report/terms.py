@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -122,10 +123,11 @@ def glossary() -> list[tuple[str, str, str]]:
 
 
 class Explainer:
-    """Marks the first occurrence of each term in a section."""
+    """Marks the first occurrence of each term in a section, of those that the glossary of the page explains."""
 
-    def __init__(self) -> None:
+    def __init__(self, addresses: Collection[str] | None = None) -> None:
         self._seen: set[str] = set()
+        self._unknown = {term for term in TERMS if addresses is not None and key_of(term) not in addresses}
 
     def start(self) -> str:
         """Begin a section: everything is explained once more."""
@@ -139,7 +141,7 @@ class Explainer:
         parts, end = [], 0
         for found in _FIND.finditer(text):
             term = _NAMES[int(str(found.lastgroup)[1:])]
-            if term in self._seen:
+            if term in self._seen or term in self._unknown:
                 continue
             self._seen.add(term)
             parts.append(escape(text[end : found.start()]))

@@ -10,7 +10,7 @@ equals it there: whatever is unique in a set of columns is left out of all large
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -82,26 +82,14 @@ def find_minimal_uniques(
     scores, fewest = np.zeros(len(first)), np.zeros(len(first), np.int32)
     by_column = np.zeros(width)
     found = []
-    left: dict[tuple[int, ...], BoolVector] = {(): np.ones(len(first), np.bool_)}
-    for size in range(1, largest + 1):
-        below, left = left, {}
-        keys = _Keys(cells)
-        for chosen in combinations(range(width), size):
-            candidates = keep_unique_in_none(below, chosen)
-            if candidates is None:
-                continue
-            places = np.flatnonzero(candidates)
-            alone = places[keys.alone(chosen, places, owner)]
-            if len(alone):
-                people = len(alone) if person is None else len(np.unique(owner[alone]))
-                found.append(MinimalSet(chosen, people))
-                scores[alone] += points[size]
-                fewest[alone] = np.where(fewest[alone] == 0, size, fewest[alone])
-                # A person may have several of the rows; each counts, as in `scores`.
-                by_column[list(chosen)] += points[size] * len(alone)
-            if size < largest and len(alone) < len(places):
-                candidates[alone] = False
-                left[chosen] = candidates
+    for chosen, alone in _walk(cells, owner, largest):
+        size = len(chosen)
+        people = len(alone) if person is None else len(np.unique(owner[alone]))
+        found.append(MinimalSet(chosen, people))
+        scores[alone] += points[size]
+        fewest[alone] = np.where(fewest[alone] == 0, size, fewest[alone])
+        # A person may have several of the rows; each counts, as in `scores`.
+        by_column[list(chosen)] += points[size] * len(alone)
     total = float(scores.sum())
     special = owner[fewest > 0]
     return SinglingOut(
@@ -113,6 +101,42 @@ def find_minimal_uniques(
         _people(rows, person, heads),
         largest,
     )
+
+
+def each_minimal_set(
+    columns: Sequence[NDArray[Any]], rows: int, largest: int = LARGEST
+) -> Iterator[tuple[tuple[int, ...], LongVector]]:
+    """Yield the sets of up to `largest` columns that are minimal uniques of some rows, with these rows. Each row is a
+    person of its own. The order of the sets is that of their size.
+    """
+    from shoal.kernels.grouping import distinct_rows
+
+    number, first = distinct_rows(columns, rows)
+    cells = [np.ascontiguousarray(column[first], np.int32) for column in columns]
+    for chosen, alone in _walk(cells, _owners(number, len(first), None, None), min(largest, len(columns))):
+        yield chosen, first[alone]
+
+
+def _walk(
+    cells: Sequence[IntVector], owner: IntVector, largest: int
+) -> Iterator[tuple[tuple[int, ...], LongVector]]:
+    """Yield each set of columns that is a minimal unique of some distinct rows, with these."""
+    width = len(cells)
+    left: dict[tuple[int, ...], BoolVector] = {(): np.ones(len(owner), np.bool_)}
+    for size in range(1, largest + 1):
+        below, left = left, {}
+        keys = _Keys(cells)
+        for chosen in combinations(range(width), size):
+            candidates = keep_unique_in_none(below, chosen)
+            if candidates is None:
+                continue
+            places = np.flatnonzero(candidates)
+            alone = places[keys.alone(chosen, places, owner)]
+            if len(alone):
+                yield chosen, alone
+            if size < largest and len(alone) < len(places):
+                candidates[alone] = False
+                left[chosen] = candidates
 
 
 def _people(rows: int, person: IntVector | None, heads: LongVector | None) -> int:

@@ -81,9 +81,9 @@ class Split(Brief):
             seen,
             unseen,
             shown,
-            _features(original.attributes, low[class_of], high[class_of]),
-            _features(original.attributes, original.quasi.wide[seen], original.quasi.wide[seen]),
-            _features(original.attributes, original.quasi.wide[unseen], original.quasi.wide[unseen]),
+            represent_ranges(original.attributes, low[class_of], high[class_of]),
+            represent_ranges(original.attributes, original.quasi.wide[seen], original.quasi.wide[seen]),
+            represent_ranges(original.attributes, original.quasi.wide[unseen], original.quasi.wide[unseen]),
         )
 
 
@@ -144,7 +144,7 @@ class Classification(Measure):
         return found
 
     def _learn(self, evidence: Evidence) -> Learning:
-        _require_scikit_learn()
+        require_scikit_learn()
         reason = self.why_unknown(evidence)
         original, owner = evidence.table, evidence.owner
         if reason or original is None or owner is None:
@@ -154,8 +154,8 @@ class Classification(Measure):
         seen, unseen, shown = split.seen, split.unseen, split.shown
         cells, exact, tests = split.cells, split.exact, split.tests
         truth, classes = labels[unseen], int(max(labels.max(), shown_labels.max(initial=0))) + 1
-        ours = _train_and_test(cells, shown_labels[shown], tests, truth, classes)
-        theirs = _train_and_test(exact, labels[seen], tests, truth, classes)
+        ours = train_and_test(cells, shown_labels[shown], tests, truth, classes)
+        theirs = train_and_test(exact, labels[seen], tests, truth, classes)
         majority = float(np.bincount(truth).max() / len(truth))
         return Learning(target, *ours, *theirs, majority)
 
@@ -228,7 +228,8 @@ def target_of(given: str | None, table: CodedTable) -> str | None:
     return named if named is not None or not table.sensitive else table.sensitive[0].name
 
 
-def _require_scikit_learn() -> None:
+def require_scikit_learn() -> None:
+    """Raise ShoalError if scikit-learn is not installed."""
     try:
         import sklearn  # noqa: F401
     except ImportError:
@@ -237,7 +238,7 @@ def _require_scikit_learn() -> None:
         ) from None
 
 
-def _features(attributes: tuple[Attribute, ...], low: IntMatrix, high: IntMatrix) -> FloatMatrix:
+def represent_ranges(attributes: tuple[Attribute, ...], low: IntMatrix, high: IntMatrix) -> FloatMatrix:
     """Represent rows of ranges as numbers, all of them between 0 and 1."""
     parts: list[Any] = []
     for j, attribute in enumerate(attributes):
@@ -264,7 +265,7 @@ def _features(attributes: tuple[Attribute, ...], low: IntMatrix, high: IntMatrix
     return np.hstack(parts) if parts else np.zeros((len(low), 1))
 
 
-def _train_and_test(
+def train_and_test(
     cells: FloatMatrix, labels: LongVector, unseen: FloatMatrix, truth: LongVector, classes: int
 ) -> tuple[float, float]:
     """Train on cells and labels; return accuracy and area on the unseen rows."""

@@ -107,8 +107,8 @@ class PredictionR2(Measure):
         truth = values[split.unseen]
         return Predicted(
             target,
-            _explain_variance(split.cells, shown[split.shown], split.tests, truth),
-            _explain_variance(split.exact, values[split.seen], split.tests, truth),
+            explain_variance(split.cells, shown[split.shown], split.tests, truth),
+            explain_variance(split.exact, values[split.seen], split.tests, truth),
         )
 
 
@@ -142,7 +142,7 @@ def _floats(column: pl.Series) -> FloatVector:
     return column.cast(pl.Float64).fill_null(float("nan")).to_numpy()
 
 
-def _explain_variance(
+def explain_variance(
     cells: FloatMatrix, numbers: FloatVector, tests: FloatMatrix, truth: FloatVector
 ) -> float:
     """Train on some rows, and return the share of the variance of others that is explained."""

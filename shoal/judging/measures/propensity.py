@@ -187,6 +187,7 @@ def _terms_of(attribute: Attribute, groups: np.ndarray[tuple[int], np.dtype[np.i
         return np.column_stack([place, np.eye(int(groups.max()) + 1)[groups][:, 1:]])
     # A null lies in the middle, and is marked as null.
     place = np.full(tree.size, 0.5)
-    place[: tree.ordered] = (line - line[0]) / (line[-1] - line[0])
+    half = line / 2  # so that the range of the largest numbers is not infinite
+    place[: tree.ordered] = (half - half[0]) / (half[-1] - half[0])
     absent = (np.arange(tree.size) >= tree.ordered).astype(np.float64)
     return np.column_stack([place, place**2, absent])
