@@ -172,13 +172,6 @@ class Method(ABC):
         return {}
 
     @property
-    def stops_by_draws(self) -> tuple[str, ...]:
-        """The adversaries that its random draws stop although no model of linking can be verified: a policy that names
-        them must ask for equivalence classes.
-        """
-        return ()
-
-    @property
     def kinds_that_steer(self) -> tuple[str, ...]:
         """Return the kinds of measures that steer this method with its options: by default what it optimizes."""
         return self.can.optimize

@@ -189,22 +189,12 @@ def adversary_problems(privacy: Privacy) -> list[Problem]:
 
 
 def check_stopped(privacy: Privacy, method: Method | None) -> list[Problem]:
-    """Return the adversaries of a policy that its method cannot stop, or only by what no model verifies; nothing if the
-    method cannot be built."""
+    """Return the adversaries of a policy that its method cannot stop; nothing if the method cannot be built."""
     names: tuple[str, ...] = privacy.adversary or ()
     learns = "learns-from-release" in find_adversaries(privacy)
     if method is None or not (names or learns):
         return []
     found = [problem for name, problem in method.cannot_stop.items() if name in names]
-    by_classes = privacy.notion is not None and issubclass(MODELS[privacy.notion], GroupModel)
-    for name in () if by_classes else method.stops_by_draws:
-        if name in names:
-            notion = next(
-                kind.name for kind in MODELS.values() if _links(kind) and issubclass(kind, GroupModel)
-            )
-            message = f"{method.name} stops {name} by random draws, which no notion of linking can verify"
-            hint = f'privacy.notion = "{notion}" asks for classes of k rows; the attack that reruns it judges the rest'
-            found.append(Problem("privacy.notion", message, hint))
     if method.false_cells.how and "knows-algorithm" in names and privacy.presence is not None:
         message = f"{method.name} {method.false_cells.how}, and presence is judged for adversaries who do not know that"
         hint = "ask for presence without knows-algorithm, or take another method: mpalm, spalm"

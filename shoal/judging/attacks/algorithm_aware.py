@@ -30,8 +30,10 @@ TIMES_CHANCE = 2
 class AlgorithmAware(RingAttack):
     """Knows everyone's quasi-identifiers and the method, and reconstructs its rings or its relocations.
 
-    If the method relocates, they run it again with draws of their own, and take its answer for everyone's class. People
-    are at risk if that names their class; if targets were drawn, only if it names more than a tenth, beyond chance.
+    If the method relocates, they run it again with draws of their own, and take its answer for everyone's class. Or
+    they subtract the true size of each class from the published one, which says how many rows it received, and guess
+    which dissolved groups these were. People are at risk if their class is certain, or if the better of the two names
+    more than a tenth of those who were relocated, beyond chance.
 
     Rings: for every ring they try all k rotations. Without randomness the first rotation names everyone's row. If each
     ring was rotated as a whole, one of the rotations names all of its rows.
@@ -77,7 +79,9 @@ class AlgorithmAware(RingAttack):
     def findings(cls, figures: Mapping[str, Any], people: int) -> Iterator[str]:
         """Yield the figures that matter, in words."""
         if "class_named" in figures:
-            yield f"a rerun names the class of {figures['share_named']:.2%} of the relocated people"
+            yield f"the class of {figures['share_named']:.2%} of the relocated people is named"
+            by_sizes, sure = figures["named_by_sizes"], figures["certain_by_sizes"]
+            yield f"the sizes of classes name that of {by_sizes:,} people, {sure:,} of them for certain"
             right, found = figures["said_rightly"], figures["relocated_people_found"]
             yield f"of those it says were relocated {right:.2%} were, and it finds {found:.2%} of them"
             return

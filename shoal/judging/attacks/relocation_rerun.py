@@ -1,4 +1,6 @@
-"""What an adversary who knows a method that relocates learns by rerunning it on everyone's quasi-identifiers."""
+"""What an adversary who knows a method that relocates learns by rerunning it on everyone's quasi-identifiers, and by
+subtracting true class sizes from published ones.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +10,7 @@ import numpy as np
 
 from shoal.errors import LimitError
 from shoal.judging.attacks.attack_base import Exposure
+from shoal.judging.attacks.class_subtraction import subtract_sizes
 from shoal.judging.attacks.rerun import true_classes
 from shoal.judging.linking.evidence import Evidence
 from shoal.judging.models.hybrid_k import untrue_rows
@@ -19,16 +22,18 @@ from shoal.support.arrays import IntMatrix, IntVector
 from shoal.support.run import Run
 
 MOST_NAMED = 0.1
-"""Share of relocated people whose class a rerun may name if targets were drawn: chance names some in small tables."""
+"""Share of relocated people whose class may be named: a guess names some by chance in small tables."""
 SURE = 0.01
-"""How unlikely it must be that a rerun names as many with that share."""
+"""How unlikely it must be that a guess names as many with that share."""
 NOBODY = "the rerun relocates nobody"
 
 
 def rerun_relocation(
     evidence: Evidence, method: Method, requirements: Requirements, name: str, run: Run
 ) -> Exposure:
-    """Run the method again, with draws of its own, and take its answer for everyone's class. Time as for the method."""
+    """Run the method again, with draws of its own, and take its answer for everyone's class; or guess it from what
+    each class received. The better guess counts. Time as for the method, and for counting assignments.
+    """
     run.progress("rerun", 0.0)
     original, truth = evidence.original, true_classes(evidence)
     relocated = np.zeros(original.rows, np.bool_)
@@ -42,7 +47,10 @@ def rerun_relocation(
         again = None
     if again is not None:
         guess, said = _classes(evidence, again), _find_relocated(original.quasi.wide, again)
-    named = relocated & (guess >= 0) & (guess == truth)
+    subtracted = subtract_sizes(evidence, run)
+    by_rerun, by_sizes = (relocated & (one >= 0) & (one == truth) for one in (guess, subtracted.guess))
+    named = by_rerun if by_rerun.sum() >= by_sizes.sum() else by_sizes
+    sure = by_sizes & (subtracted.certain > 1 - 1e-9)
     total, found = int(relocated.sum()), int(named.sum())
     share = found / total if total else 0.0
     sizes = evidence.published.sizes
@@ -52,12 +60,16 @@ def rerun_relocation(
         "relocated": total,
         "class_named": found,
         "share_named": share,
+        "named_by_rerun": int(by_rerun.sum()),
+        "named_by_sizes": int(by_sizes.sum()),
+        "certain_by_sizes": int(sure.sum()),
         "said_relocated": int(said.sum()),
         "said_rightly": float((said & relocated).sum() / max(said.sum(), 1)),
         "relocated_people_found": float((said & relocated).sum() / max(total, 1)),
         "same_cells": _same_cells(evidence, again),
     }
-    notes = () if said.any() else (NOBODY,)
+    notes = (*(() if said.any() else (NOBODY,)), *([subtracted.note] if subtracted.note else []))
+    exposed = found == total or _beyond_chance(found, total)
     return Exposure(
         attack=name,
         adversary="knows the quasi-identifiers of everyone, and the method with its options, but not its draws",
@@ -65,9 +77,9 @@ def rerun_relocation(
         baseline=1.0 / max(evidence.published.classes, 1),
         figures=figures,
         chances=chances,
-        at_risk=found if not method.stops_by_draws or _beyond_chance(found, total) else 0,
+        at_risk=found if exposed else int(sure.sum()),
         notes=notes,
-        counted="the relocated people, because the rerun names their class",
+        counted="the relocated people, because the rerun or the sizes of classes name theirs",
     )
 
 

@@ -259,7 +259,7 @@ def count_expected_rows(evidence: Evidence) -> Expected:
         chosen = order[_count_covering(codes[several], low[order], high[order])[1]]
         np.add.at(sizes, chosen, rows[several])
     lost, lost_rows = codes[times == 0], rows[times == 0]
-    levels = _levels(published)
+    levels = find_common_levels(published)
     if levels is None or not len(lost):
         return Expected(sizes, np.array([lost_rows.sum()] if len(lost) else [], np.int64))
     nodes = [a.hierarchy.low[levels[j], lost[:, j]] for j, a in enumerate(published.attributes)]
@@ -279,7 +279,7 @@ def _count_covering(codes: IntMatrix, low: IntMatrix, high: IntMatrix) -> tuple[
     return times, first
 
 
-def _levels(published: Published) -> list[int] | None:
+def find_common_levels(published: Published) -> list[int] | None:
     """Return the lowest level of each column that has all its ranges as nodes; None if a column mixes levels.
 
     If names are made of the values of published rows, a range is the part of its node that they show.

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from shoal.coding import CodedTable
-from shoal.errors import LimitError
+from shoal.errors import LimitError, Problem
 from shoal.judging.measures.measure import ClassMeasure
 from shoal.judging.models.requirements import Requirements
 from shoal.methods.full_domain.lattice import Lattice, Rank, rank
@@ -43,7 +44,6 @@ class Hybrid(Relocating):
         "Nergiz, Gök and Özkanlı: Preservation of Utility through Hybrid k-Anonymization, TrustBus 2013"
     )
     can: ClassVar[Abilities] = Abilities(optimize=("cells", "classes"))
-    hides_targets: ClassVar[bool] = True
 
     measure: str = ""
     """The measure that compares mappings; empty: the measure of the policy."""
@@ -54,6 +54,18 @@ class Hybrid(Relocating):
 
     def __post_init__(self) -> None:
         check_options(self.variant, self.budget, self.alpha, self.measure, self.can.optimize)
+
+    @property
+    def cannot_stop(self) -> Mapping[str, Problem]:
+        """Relocated rows match people who do not own them, and drawn targets show in the sizes of classes."""
+        found = dict(super().cannot_stop)
+        found["knows-algorithm"] = Problem(
+            "method.name",
+            f"{self.name} cannot stop knows-algorithm in any variant: published minus true class sizes show where rows "
+            "went",
+            "ask for k and relocation without naming knows-algorithm, or take another method",
+        )
+        return found
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
         """Return the mapping with the least loss for which relocation makes it, and all its generalizations, satisfy

@@ -23,7 +23,6 @@ from shoal.judging.models.hybrid_k import (
     too_few,
     without_false_cells,
 )
-from shoal.judging.models.k_anonymity import KAnonymity
 from shoal.judging.models.k_type import KType
 from shoal.judging.models.requirements import Requirements
 from shoal.methods.method import FalseCells, Method, Parts
@@ -80,14 +79,11 @@ class Falsifying(Method):
 
     def problems_with(self, requirements: Requirements, sensitive: Sequence[str]) -> list[Problem]:
         """Return a problem for each notion of k that counts matching people, which false cells would mislead."""
-        classes = f'notion = "{KAnonymity.name}" asks for classes of k rows'
         return [
             Problem(
                 "privacy.notion",
                 f"{self._unverifiable}, and {model.name} asks for it",
-                f"{classes}, or take another method"
-                if model.about in self.stops_by_draws
-                else "ask for k without a notion or an adversary, or take another method",
+                "ask for k without a notion or an adversary, or take another method",
             )
             for model in requirements.models
             if isinstance(model, KType)
@@ -100,7 +96,6 @@ class Falsifying(Method):
         return {
             name: Problem("method.name", self._unverifiable, hint.format(name))
             for name in ("knows-some", "knows-members", "knows-algorithm")
-            if name not in self.stops_by_draws
         }
 
 
@@ -113,8 +108,6 @@ class Relocating(Falsifying):
         moves_rows=True,
         single_values="as it is, but some cells do not hold the value of the person whose row it is",
     )
-    hides_targets: ClassVar[bool] = False
-    """With the drawn variants, a rerun hardly ever names the class of a relocated person."""
     parts: ClassVar[Parts | str] = "where false cells may go, and how many, is decided among all rows"
 
     variant: str = "deterministic"
@@ -155,24 +148,6 @@ class Relocating(Falsifying):
         few = "" if exact else too_few(count_expected_rows(Evidence.of_release(table, release)))
         notes = [note for note in (release.facts.get("note"), few) if note]
         return replace(release, facts={**release.facts, "note": "; ".join(notes)}) if few else release
-
-    @property
-    def stops_by_draws(self) -> tuple[str, ...]:
-        """The drawn variants hide where rows went, if the method lets them."""
-        return ("knows-algorithm",) if self.hides_targets and self.variant in DRAWN else ()
-
-    @property
-    def cannot_stop(self) -> Mapping[str, Problem]:
-        """Relocated rows match people who do not own them; with a fixed rule, an adversary can repeat it besides."""
-        found = dict(super().cannot_stop)
-        if self.hides_targets and "knows-algorithm" in found:
-            drawn = " or ".join(f'method.variant = "{name}"' for name in DRAWN)
-            found["knows-algorithm"] = Problem(
-                "method.variant",
-                f"{self.name} with variant = {self.variant} can be run again, which tells where relocated rows went",
-                f'take {drawn}, with privacy.notion = "{KAnonymity.name}", or take another method',
-            )
-        return found
 
 
 @dataclass(frozen=True)
