@@ -16,7 +16,7 @@ from shoal.judging.models.hybrid_k import false_shares
 from shoal.methods import METHODS
 from shoal.release.received.read_record import read_method
 from shoal.release.render import bucket_name
-from shoal.release.verdict import Verdict
+from shoal.release.verdict import TRUTHFUL, Verdict
 from shoal.support.brief import Brief
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class Truthfulness(Brief):
         holds = truth.most <= allowed and not truth.invented
         if holds and truth.in_part:
             return ()
-        return (Verdict("truthful", allowed, truth.least, holds, truth.words, higher_is_safer=False),)
+        return (Verdict(TRUTHFUL, allowed, truth.least, holds, truth.words, higher_is_safer=False),)
 
     def notes(self) -> Iterator[str]:
         """Yield what a reader should know about the comparison."""

@@ -40,6 +40,7 @@ def describe_result(
     assert release is not None
     notes += find_unprotected(case.original, case.requirements)
     notes += all_in_one(case.original, case.requirements, case.published.public_classes)
+    truth = case.truthfulness.verdicts if release.relocated else ()
     notes += false_losses(case) if release.relocated else []
     notes += [*case.notes_on_following, *made.tried.notes]
     notes += warn_of_rare_weights(case)
@@ -72,7 +73,7 @@ def describe_result(
         **case.people,
         "classes": case.published.public_classes,
         "buckets": case.published.buckets,
-        "verdicts": (*case.verdicts, *made.tried.verdicts),
+        "verdicts": (*case.verdicts, *truth, *made.tried.verdicts),
         "measures": case.measures,
         "losses": case.losses,
         "seconds": clock.seconds,

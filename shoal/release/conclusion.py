@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-from shoal.release.verdict import Verdict, exit_code, in_words
+from shoal.release.verdict import TRUTHFUL, Verdict, exit_code, in_words
 from shoal.support.wording import format_count
 
 Decision = Literal["pass", "pass with remarks", "could not be checked", "fail"]
@@ -98,7 +98,13 @@ def conclude(
     open_ = tuple(f"{verdict.model} could not be checked" for verdict in judged if verdict.holds is None)
     if open_:
         return Conclusion("could not be checked", open_)
+    false = [verdict for verdict in judged if verdict.model == TRUTHFUL and verdict.reached]
     found = [
+        f"{format_count(verdict.reached, 'row is', 'rows are')} false, with a cell that does not cover the value of "
+        f"its person (allowed: {verdict.required:,})"
+        for verdict in false
+    ]
+    found += [
         f"{describe_exposed(attack)}, and the policy requires nothing against it"
         for attack in attacks
         if attack.exposes and not attack.decides

@@ -154,6 +154,7 @@ def card_markdown(card: Mapping[str, Any]) -> str:
         "The rows are in random order.",
         "",
         *_edges(card),
+        *_false_cells(card),
         *(f"> **Warning:** {_cell(line)}.\n" for line in card.get("rows_that_can_be_followed", ())),
         "## What it protects against",
         "",
@@ -185,12 +186,6 @@ def card_markdown(card: Mapping[str, Any]) -> str:
     if "shuffled_together" in card:
         groups = "; ".join(", ".join(map(_cell, group)) for group in card["shuffled_together"])
         lines += ["", f"Within buckets, each of these groups of columns was shuffled as a unit: {groups}."]
-    if "cells_changed_at_most" in card:
-        lines += [
-            "",
-            f"At most {card['cells_changed_at_most']:.2%} of the generalized cells are false: they do not cover the "
-            "value of the person whose row it is. Which ones is secret. Information lost does not count them.",
-        ]
     lines += ["", "## What it cost", "", "| measure | value |", "| --- | --- |"]
     lines += [f"| {_cell(name)} | {_short(value)} |" for name, value in card["measures"].items()]
     return "\n".join(lines) + "\n"
@@ -200,6 +195,17 @@ def describe_suppression(card: Mapping[str, Any]) -> str:
     """Say what the policy allows: how many rows were suppressed is not public."""
     most = card["share_suppressed_at_most"]
     return f"At most {most:.2%} of the original's rows were suppressed." if most else "No row was suppressed."
+
+
+def _false_cells(card: Mapping[str, Any]) -> list[str]:
+    """Say how many cells may be false, if the method makes some."""
+    if "cells_changed_at_most" not in card:
+        return []
+    return [
+        f"> **False cells:** at most {card['cells_changed_at_most']:.2%} of the generalized cells do not cover the "
+        "value of the person whose row it is. Which ones is secret. Information lost does not count them.",
+        "",
+    ]
 
 
 def _edges(card: Mapping[str, Any]) -> list[str]:

@@ -14,6 +14,10 @@ UNCHECKED = 9
 """The exit code of commands if something could not be checked, and nothing is violated."""
 
 
+TRUTHFUL = "truthful"
+"""The model of the verdict on false rows: how many were found, and how many are allowed."""
+
+
 @dataclass(frozen=True)
 class Verdict:
     """Whether a release satisfies a requirement, and by how much."""

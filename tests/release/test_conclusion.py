@@ -182,3 +182,26 @@ def test_a_rare_value_is_not_exposed_by_classes_without_it(edition):
     assert low <= award["gain"] <= high
     assert award["gain"] < 0.05
     assert "gain" in own.details
+
+
+def test_false_cells_are_said_first_everywhere(tmp_path):
+    """A method that makes cells false, under a policy that says nothing about it."""
+    rare().write_csv(tmp_path / "people.csv")
+    (tmp_path / "policy.toml").write_text(UNPROTECTED.replace("mondrian", "hybrid"))
+    data, asked, release, record, card = (
+        str(tmp_path / name) for name in ("people.csv", "policy.toml", "release.csv", "record.json", "card.md")
+    )
+    words = ["anonymize", data, "-p", asked, "-o", release, "--record", record, "--card", card]
+    done = CliRunner().invoke(main, words)
+    assert done.exit_code == 0, done.output
+    lines = done.output.splitlines()
+    said = next(at for at, line in enumerate(lines) if "remark:" in line and "false" in line)
+    assert said < next(at for at, line in enumerate(lines) if "5-anonymity" in line)
+    text = Path(card).read_text()
+    assert text.index("False cells") < text.index("## What it protects against")
+    for edition in ("public", "private"):
+        made = shoal.report(release, asked, original=data, record=record, edition=edition)
+        assert made.conclusion.decision == "pass with remarks"
+        assert "false" in made.conclusion.remarks[0]
+        page = Page(made.html).text
+        assert 0 < page.index("false") < page.index("Rows published")

@@ -19,7 +19,7 @@ from rich.segment import Segment
 from rich.table import Table
 
 from shoal.release.two_tables import second_path
-from shoal.release.verdict import exit_code, in_words
+from shoal.release.verdict import exit_code
 from shoal.support.wording import format_count, format_parts, number, printable, visible
 
 if TYPE_CHECKING:
@@ -102,13 +102,15 @@ def audit(report: Audit, path: object) -> None:
     """Show the guarantees and the losses of a release."""
     console = plain_console()
     colour = "yellow" if report.holds is None else "green" if report.holds else "red"
-    word = f"[bold {colour}]{in_words(report.holds)}[/]"
+    word = f"[bold {colour}]{report.conclusion.headline}[/]"
     parts = format_parts(report.classes, report.buckets)
     console.print(f"[bold]{escape(str(path))}[/] {word}: {format_count(report.rows, 'row')}, {parts}")
     _body(console, report)
 
 
 def _body(console: Console, report: Audit) -> None:
+    for remark in report.conclusion.remarks:
+        console.print(f"[yellow]remark:[/] {escape(remark)}")
     if report.whose:
         console.print(report.whose)
     yes, no = ("✓", "✗") if console.encoding.startswith("utf") else ("yes", "NO")

@@ -139,6 +139,12 @@ def face_of(open_: Open, *, seeded: bool) -> Face:
     remarks = [
         f"the rows show values of {', '.join(exposed)}, and the policy requires nothing against it"
     ] * bool(exposed)
+    budget = None if open_.made_by is None else false_cells_allowed(open_.case, open_.made_by)
+    if budget is not None:
+        remarks.insert(
+            0,
+            f"up to {budget:.1%} of the generalized cells are false: they do not cover the value of their person",
+        )
     conclusion = conclude((verdict for verdict, _ in open_.judged), remarks=remarks + [SEEDED] * seeded)
     judged = [(verdict, verdict.told) for verdict, _ in open_.judged]
     return make_face(judged, conclusion, (_risk_tile(open_), _loss_tile(open_), _rows_tile(open_)))

@@ -60,8 +60,8 @@ def false_losses(evidence: Evidence) -> list[str]:
     if not honest > shown:
         return []
     return [
-        f"information loss ({MEASURES.default}) counts what cells show, {shown:.2%}; if every false cell were as wide "
-        f"as it has to be in order to be true, it would be {honest:.2%}"
+        f"information loss (LM) counts what cells show, {shown:.2%}; counting each false cell at the width that would "
+        f"make it true, it is {honest:.2%}"
     ]
 
 
