@@ -189,7 +189,8 @@ def test_false_cells_are_said_first_everywhere(tmp_path):
     rare().write_csv(tmp_path / "people.csv")
     (tmp_path / "policy.toml").write_text(UNPROTECTED.replace("mondrian", "hybrid"))
     data, asked, release, record, card = (
-        str(tmp_path / name) for name in ("people.csv", "policy.toml", "release.csv", "record.json", "card.md")
+        str(tmp_path / name)
+        for name in ("people.csv", "policy.toml", "release.csv", "record.json", "card.md")
     )
     words = ["anonymize", data, "-p", asked, "-o", release, "--record", record, "--card", card]
     done = CliRunner().invoke(main, words)
