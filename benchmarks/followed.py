@@ -16,7 +16,7 @@ from pathlib import Path
 
 from benchmarks.timing import head, seconds
 from shoal.apps.samples import sample
-from shoal.judging.read_case import read_case
+from shoal.judging.read_case import Received, read_case
 from shoal.pipeline.anonymize import anonymize_file
 from shoal.policy import Policy
 
@@ -62,7 +62,7 @@ def main():
                 made = anonymize_file(place / "visits.csv", asked, place / f"{k}{followed}.csv")
                 wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
                 given = {} if followed else {"original": place / "visits.csv", "record": made.record}
-                sizes = read_case(place / f"{k}{followed}.csv", asked, **given).sizes
+                sizes = read_case(Received(place / f"{k}{followed}.csv", **given), asked).sizes
                 short = int(sizes[sizes < k].sum())
                 below += short
                 cells = (

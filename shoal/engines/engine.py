@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from shoal.io import Frame, Outbox
     from shoal.io.databases import DatabaseTable
     from shoal.judging.case import Case
+    from shoal.judging.read_case import Received
     from shoal.pipeline.plan import Plan
     from shoal.policy import Policy
     from shoal.release import Release
@@ -99,5 +100,5 @@ class Engine(ABC):
 
     @classmethod
     @abstractmethod
-    def read_release(cls, source: Any, policy: Policy, **given: Any) -> Case:
-        """Return the case of a release that any tool made; `given` is what `shoal.audit` takes."""
+    def read_release(cls, received: Received, policy: Policy, clock: Clock, progress: Progress) -> Case:
+        """Return the case of a release that any tool made."""

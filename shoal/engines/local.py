@@ -19,7 +19,7 @@ from shoal.coding.column_plan import bound_names
 from shoal.engines.engine import Engine
 from shoal.io.sheet import Sheet
 from shoal.judging.case import Case
-from shoal.judging.read_case import read_case
+from shoal.judging.read_case import Received, read_case
 from shoal.pipeline.plan import Plan
 from shoal.pipeline.steps import propose
 from shoal.policy import Policy
@@ -28,10 +28,11 @@ from shoal.release.perturbed_columns import check_perturbed, perturb_columns
 from shoal.release.pseudonyms import Pseudonyms
 from shoal.release.received.read_earlier import encode_whole
 from shoal.release.render import Rendered, render, shuffle_rows
+from shoal.release.results import Clock
 from shoal.release.two_tables import second_path
 from shoal.support.arrays import IntVector
 from shoal.support.machine.threads import Ahead
-from shoal.support.run import Division
+from shoal.support.run import Division, Progress
 
 KERNELS = "shoal.kernels.preparing"
 """What imports numba."""
@@ -138,6 +139,6 @@ class Local(Engine):
         return (self._given[0], self._given[1]) if self.output is None else (case.sheet, case.second)
 
     @classmethod
-    def read_release(cls, source: Any, policy: Policy, **given: Any) -> Case:
+    def read_release(cls, received: Received, policy: Policy, clock: Clock, progress: Progress) -> Case:
         """Return the case of a release that any tool made."""
-        return read_case(source, policy, **given)
+        return read_case(received, policy, clock, progress)

@@ -21,7 +21,7 @@ from shoal.io.given_frame import Given, restore_values
 from shoal.io.narrow_types import Guessed
 from shoal.io.notation import as_told, with_nulls
 from shoal.io.read_errors import as_data_error
-from shoal.io.read_options import ColumnReading, ReadOptions
+from shoal.io.read_options import ReadOptions
 from shoal.io.sheet import Cells, Sheet
 from shoal.support.arrays import IntVector
 from shoal.support.brief import Brief
@@ -38,8 +38,28 @@ Pieces = Callable[[str], Iterator[tuple["Codes", pl.Series]] | None]
 """From the name of a column to its pieces as codes, or None if they are not stored so."""
 
 
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Origin(Brief):
+    """Where a table comes from."""
+
+    where: str = "the frame"
+    """What messages call it."""
+    path: Path | None = None
+    """Where the file is; None for a dataframe."""
+    digest: str | None = None
+    """SHA-256 of the bytes of the file, in hex; None for a dataframe."""
+    version: tuple[int, ...] | None = None
+    """The version of a file whose columns are still on disk, to notice that it was changed since."""
+    given: Given | None = None
+    """The types and labels of a dataframe of another library."""
+    stored: DatabaseTable | None = None
+    """Where it is in a database; None for files and dataframes."""
+    pieces: Pieces | None = None
+    """How to read columns as the codes that the file itself has, where reading options change none of their values."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class Frame(Brief):
+class Frame(Origin):
     """A table that was read. Rows are positions; Shoal ignores the labels of a pandas index.
 
     Columns of Parquet and Arrow files stay on disk until they are asked for. `code_column` goes through one of them in
@@ -55,22 +75,10 @@ class Frame(Brief):
     """Number of rows, at least one."""
     options: ReadOptions
     """How it was read, with what was detected (delimiter, encoding) filled in."""
-    digest: str | None
-    """SHA-256 of the bytes of the file, in hex; None for a dataframe."""
-    path: Path | None
-    """Where the file is; None for a dataframe."""
     query: pl.LazyFrame
     """Where the columns come from."""
-    version: tuple[int, ...] | None = None
-    """The version of a file whose columns are still on disk, to notice that it was changed since."""
-    given: Given | None = None
-    """The types and labels of a dataframe of another library."""
-    stored: DatabaseTable | None = None
-    """Where it is in a database; None for files and dataframes."""
     guessed: Guessed = field(default_factory=Guessed)
     """The columns whose types follow from their values. A release has the types of its own values there."""
-    pieces: Pieces | None = None
-    """How to read columns as the codes that the file itself has, where reading options change none of their values."""
 
     def as_shown(self, values: pl.Series, source: str, rows: IntVector) -> pl.Series:
         """Return what a release shows of the column `source` in the type that it was read in, where no text changes. If
@@ -108,7 +116,7 @@ class Frame(Brief):
             if found.values.dtype != self.schema[name]:  # categories are stored as text
                 found = replace(found, values=found.values.cast(self.schema[name]))
             self._refuse_changes()
-            refuse_other_calendars(found.values, self._where)
+            refuse_other_calendars(found.values, self.where)
         return found
 
     def _read_in_pieces(self, name: str) -> Iterator[tuple[Codes, pl.Series]]:
@@ -140,15 +148,11 @@ class Frame(Brief):
             data = query.collect()
             self._refuse_changes()
             for column in data:
-                refuse_other_calendars(column, self._where)
+                refuse_other_calendars(column, self.where)
         return data
 
     def _translate_errors(self) -> contextlib.AbstractContextManager[None]:
-        return as_data_error(self._where, self.kind)
-
-    @property
-    def _where(self) -> object:
-        return self.path or self.stored or "the frame"
+        return as_data_error(self.where, self.kind)
 
     def _refuse_changes(self) -> None:
         if self.path is not None and self.version is not None:
@@ -186,23 +190,17 @@ def build_frame(
     kind: str,
     query: pl.LazyFrame,
     options: ReadOptions,
+    origin: Origin = Origin(),
     *,
-    path: Path | None = None,
-    digest: str | None = None,
-    version: tuple[int, ...] | None = None,
     nulls_done: bool = False,
-    given: Given | None = None,
-    where: str = "",
-    stored: DatabaseTable | None = None,
     guessed: Guessed | None = None,
-    pieces: Pieces | None = None,
 ) -> Frame:
     """Return the table of any source after checking its shape and names.
 
     Replaces `options.null_values` by null, unless the reader did so (`nulls_done`), and reads single columns as
     `options.columns` say. `guessed`: the columns whose types follow from their values.
     """
-    where = where or (str(path) if path else f"the {kind} frame")
+    where = origin.where
     schema = query.collect_schema()
     if not len(schema):
         raise DataError(f"{where}: the table has no columns")
@@ -220,27 +218,19 @@ def build_frame(
     if told:
         query = query.with_columns(told)
         schema = pl.Schema({**schema, **{column.name: column.dtype for column in told}})
-        if given is not None:  # such a column has another type now
-            names = {column.name for column in told}
-            types = {name: kind for name, kind in given.types.items() if name not in names}
-            given = replace(given, types=types)
+        if origin.given is not None:  # such a column has another type now
+            origin = replace(origin, given=origin.given.without_types([column.name for column in told]))
     if options.null_values or options.columns:
-        pieces = None  # values of the file may become others
-    guessed = guessed or Guessed()
-    by_values = {
-        name: own
-        for name, own in (dict.fromkeys(texts) | dict(guessed.columns)).items()
-        if not _options_of(options, name).date_format
-    }
-    guessed = replace(guessed, columns=by_values)
-    return Frame(kind, schema, rows, options, digest, path, query, version, given, stored, guessed, pieces)
+        origin = replace(origin, pieces=None)  # values of the file may become others
+    guessed = (guessed or Guessed()).with_texts(texts, options)
+    return Frame(kind, schema, rows, options, query, guessed, **vars(origin))
 
 
 def _with_nulls(
     query: pl.LazyFrame, schema: pl.Schema, options: ReadOptions, *, nulls_done: bool
 ) -> pl.LazyFrame:
     codes = {
-        name: (*(() if nulls_done else options.null_values), *_options_of(options, name).null_values)
+        name: (*(() if nulls_done else options.null_values), *options.of_column(name).null_values)
         for name in schema
     }
     changed = [with_nulls(name, schema[name], own) for name, own in codes.items() if own]
@@ -261,7 +251,3 @@ def _read_typed_columns(
                 raise DataError(f"{where}: {error}") from None
             told += [found] if found.dtype != column.dtype else []
     return told
-
-
-def _options_of(options: ReadOptions, name: str) -> ColumnReading:
-    return options.columns.get(name, ColumnReading())

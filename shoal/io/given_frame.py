@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import polars as pl
@@ -26,6 +26,10 @@ class Given(Brief):
     """Column -> the categories of an ordered pyarrow dictionary, in their order."""
     one_batch: bool = False
     """A pyarrow RecordBatch, not a Table."""
+
+    def without_types(self, names: Collection[str]) -> Given:
+        """Return what is left if some columns get other types."""
+        return replace(self, types={name: kind for name, kind in self.types.items() if name not in names})
 
 
 def restore_types(data: pl.DataFrame, schema: Mapping[str, pl.DataType]) -> pl.DataFrame:

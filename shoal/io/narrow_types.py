@@ -7,8 +7,8 @@ as that of a column in Parquet or of a dataframe, follows from no row, and stays
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
@@ -36,6 +36,12 @@ class Guessed(Brief):
     """Whether texts that are dates become dates in a column whose cells are text."""
     days: bool = False
     """Whether moments are days if all of them are at midnight."""
+
+    def with_texts(self, texts: Iterable[str], options: ReadOptions) -> Guessed:
+        """Return these columns and the `texts`, without those whose dates the reading options describe."""
+        columns = dict.fromkeys(texts) | dict(self.columns)
+        kept = {name: own for name, own in columns.items() if not options.of_column(name).date_format}
+        return replace(self, columns=kept)
 
     def narrow_values(self, values: pl.Series, name: str, rows: IntVector, options: ReadOptions) -> pl.Series:
         """Return the values of a column in the type that the published `rows` alone would have."""

@@ -69,6 +69,10 @@ class ReadOptions:
         """The table is a release, which has no rows if all of them are suppressed."""
         return self.section == "release"
 
+    def of_column(self, name: str) -> ColumnReading:
+        """Return how to read one column."""
+        return self.columns.get(name, ColumnReading())
+
     def __post_init__(self) -> None:
         """Refuse options with which no file can be read."""
         object.__setattr__(self, "null_values", tuple(self.null_values))

@@ -25,7 +25,8 @@ def read(source: object, options: ReadOptions | None = None) -> Frame:
     if isinstance(source, DatabaseTable):
         return source.database.read(source, options)
     from shoal.io.dataframes import from_dataframe, given
-    from shoal.io.frame import build_frame
+    from shoal.io.frame import Origin, build_frame
 
     kind, data = from_dataframe(source)
-    return build_frame(kind, data.lazy(), options, given=given(source))
+    origin = Origin(where=f"the {kind} frame", given=given(source))
+    return build_frame(kind, data.lazy(), options, origin)

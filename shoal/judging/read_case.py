@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
-
-import polars as pl
 
 from shoal import io
 from shoal.coding import CodedTable
@@ -105,39 +104,43 @@ def _with_policy(policy: Policy, requirements: Requirements, sheet: Sheet, **kno
     )
 
 
-def read_case(
-    source: Any,
-    policy: Policy,
-    *,
-    original: Any = None,
-    second: Any = None,
-    population: Any = None,
-    suppressed_as: str | None = None,
-    record: Any = None,
-    earlier: Sequence[Any] | None = None,
-    clock: Clock | None = None,
-    progress: Progress = silent,
-) -> Case:
-    """Read a release, made by any tool, and its original: paths or frames.
+@dataclass(frozen=True, eq=False)
+class Received:
+    """A release that any tool made, and what is known of it: paths or frames."""
 
-    `source` may also be a `Result` of this original, which knows the owner of each row. `suppressed_as` is the text
-    that rows show in every quasi-identifier if another tool marks suppressed rows so. `record` is the private record
-    of the run that made the release, or its path: it says how the release was made. `earlier` are earlier releases of
-    the same people, instead of those that the policy names.
-    """
+    release: Any
+    """Also a `Result` of this original, which knows the owner of each row."""
+    original: Any = None
+    second: Any = None
+    """The second table of a release in two."""
+    population: Any = None
+    suppressed_as: str | None = None
+    """The text that rows show in every quasi-identifier if another tool marks suppressed rows so."""
+    record: Any = None
+    """The private record of the run that made the release: it says how the release was made."""
+    earlier: Sequence[Any] | None = None
+    """Earlier releases of the same people, instead of those that the policy names."""
+
+
+def read_case(
+    received: Received, policy: Policy, clock: Clock | None = None, progress: Progress = silent
+) -> Case:
+    """Read a release and, if it is given, its original."""
+    source, original = received.release, received.original
     clock = Clock() if clock is None else clock
     progress("read", 0.0)
     with clock("read"):
         before = None if original is None else io.read(policy.source(original), policy.read_options())
         delimiter = None if before is None else before.options.delimiter
         own = isinstance(source, Result)
-        record = read_record(source.record if own and record is None else record)
-        rows = None if own else read_release(source, second, policy, delimiter=delimiter)
+        record = read_record(source.record if own and received.record is None else received.record)
+        rows = None if own else read_release(source, received.second, policy, delimiter=delimiter)
     progress("encode", 0.1)
     with clock("encode"):
         table, digest = None, None
         if before is not None:
-            table, digest = encode_whole(before, policy, population, earlier), before.digest
+            table = encode_whole(before, policy, received.population, received.earlier)
+            digest = before.digest
         if rows is None and table is not None and source.domains not in ((), domain_sizes(table)):
             # A population that the release was not made with has further values, so its codes mean others here.
             rows = read_release(source.table, source.second, policy, delimiter=delimiter)
@@ -148,16 +151,8 @@ def read_case(
             crowd = Ahead(partial(People.in_table, table))
         if record is not None and table is not None:
             check_original(record, table.rows, digest)
-        return read_rows(
-            rows[0],
-            policy,
-            table,
-            in_two=rows[1],
-            suppressed_as=suppressed_as,
-            record=record,
-            digest=digest,
-            crowd=crowd,
-        )
+        found = replace(received, release=rows[0], record=record)
+        return read_rows(found, policy, table, in_two=rows[1], digest=digest, crowd=crowd)
 
 
 def read_result(
@@ -179,19 +174,20 @@ def read_result(
 
 
 def read_rows(
-    rows: pl.DataFrame | Sheet,
+    received: Received,
     policy: Policy,
     table: CodedTable | None,
     *,
     in_two: bool = False,
-    suppressed_as: str | None = None,
-    record: Mapping[str, Any] | None = None,
     digest: str | None = None,
     crowd: Callable[[], People] | None = None,
 ) -> Case:
-    """Read rows as a release; see `as_published`."""
-    shown = convert_types(Sheet.of(rows), policy, table)
-    found = as_published(shown, policy, table, in_two=in_two, suppressed_as=suppressed_as, record=record)
+    """Judge the rows of a release, with its record as it was read; see `as_published`."""
+    record = received.record
+    shown = convert_types(Sheet.of(received.release), policy, table)
+    found = as_published(
+        shown, policy, table, in_two=in_two, suppressed_as=received.suppressed_as, record=record
+    )
     requirements = policy.requirements(found.published.sensitive)
     if table is None and policy.population_size is not None and not requirements.people:
         check_size(policy.population_size, found.published.rows)

@@ -18,7 +18,7 @@ from shoal.io.sheet import Sheet
 from shoal.judging.case import Case
 from shoal.judging.linking.origins import RECEIVED, Traced
 from shoal.judging.models.threats import Threat
-from shoal.judging.read_case import read_rows
+from shoal.judging.read_case import Received, read_rows
 from shoal.network.graph import Network
 from shoal.network.masked import (
     GRAPH,
@@ -305,7 +305,7 @@ def network_case(masked: MaskedNetwork, policy: Policy, original: Original | Non
     rows, place = masked.rows()
     table = None if original is None else original.table
     try:
-        case = read_rows(rows, policy, table)
+        case = read_rows(Received(rows), policy, table)
     except DataError:
         if table is not None:
             _refuse_other_values(rows, policy, table)

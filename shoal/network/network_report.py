@@ -127,18 +127,6 @@ def _face(result: NetworkResult, seeded: bool) -> Face:
     held = format_count(len(result.verdicts), "requirement")
     state: State = "warn" if seeded else "good"
     headline = "Satisfies its policy" + (", but is not for publication" if seeded else "")
-    found = result.attacks
-    before, after = (
-        min((getattr(own, name) for own in found), default=0) for name in ("before_least", "after_least")
-    )
-    candidates = Tile(
-        label="Candidates of a person",
-        value=f"{after:,}" if found else "unknown",
-        unit="at least" if found else "",
-        text="left to an adversary who knows the edges around a person" if found else "no attack was run",
-        before=f"{before:,}" if found else "",
-        state="good" if found and not any(own.at_risk for own in found) else "warn",
-    )
     losses = [
         Tile(label=f"{what} lost", value=f"{result.measures[name]:.1%}", unit=f"({name})", text=words)
         for name, what, words in (
@@ -147,56 +135,71 @@ def _face(result: NetworkResult, seeded: bool) -> Face:
         )
         if result.measures.get(name, math.nan) == result.measures.get(name)
     ]
-    at_risk = sum(own.at_risk > 0 for own in found)
-    attacks = Tile(
-        label="Attacks",
-        value=f"{len(found):,}",
-        unit="tried",
-        text="nobody has fewer candidates than required"
-        if found and not at_risk
-        else f"{at_risk:,} got through",
-        state="good" if found and not at_risk else "warn",
-    )
     text = f"All {held} hold, checked on the tables of the masked network."
+    candidates, attacks = _attack_tiles(result.attacks)
     return Face(state=state, headline=headline, text=text, tiles=(candidates, *losses, attacks))
+
+
+def _attack_tiles(found: Sequence[NetworkExposure]) -> tuple[Tile, Tile]:
+    """Return how many candidates the attacks leave, and how many attacks got through."""
+    if not found:
+        unknown = Tile(
+            label="Candidates of a person", value="unknown", text="no attack was run", state="warn"
+        )
+        return unknown, Tile(label="Attacks", value="0", unit="tried", text="0 got through", state="warn")
+    at_risk = sum(own.at_risk > 0 for own in found)
+    state: State = "warn" if at_risk else "good"
+    candidates = Tile(
+        label="Candidates of a person",
+        value=f"{min(own.after_least for own in found):,}",
+        unit="at least",
+        text="left to an adversary who knows the edges around a person",
+        before=f"{min(own.before_least for own in found):,}",
+        state=state,
+    )
+    text = f"{at_risk:,} got through" if at_risk else "nobody has fewer candidates than required"
+    return candidates, Tile(label="Attacks", value=f"{len(found):,}", unit="tried", text=text, state=state)
 
 
 def _threats(result: NetworkResult) -> Section:
     """Return one answer per threat, from the policy's models and from the attacks by structure."""
-    cards = []
+    return _section("threats", SECTION_TITLE, Cards([_answer(threat, result) for threat in QUESTIONS]))
+
+
+def _answer(threat: Threat, result: NetworkResult) -> Card:
+    """Return whether the masked network withstands a threat."""
+    own = [v for v, about in zip(result.verdicts, result.threats, strict=False) if about == threat]
+    lines = [f"{v.model}: {'holds' if v.holds else 'violated'}." for v in own]
+    attacked: Sequence[NetworkExposure | NetworkDisclosure] = ()
+    if threat == RE_IDENTIFICATION:
+        attacked = result.attacks
+        lines += _identification(result)
+    elif threat == ATTRIBUTE_DISCLOSURE:
+        attacked = result.disclosures
+        lines += _inference(result)
+    bad = any(not v.holds for v in own) or any(one.at_risk for one in attacked)
+    state: State = "bad" if bad else "good" if lines else "warn"
+    badge = "people are exposed" if bad else "withstood" if lines else "not assessed"
+    lines = lines or ["The policy asks for nothing that stops it, and no attack tried it."]
+    return Card(threat.replace(" ", "-"), threat.capitalize(), QUESTIONS[threat], state, badge, lines)
+
+
+def _identification(result: NetworkResult) -> list[str]:
+    """Say how many candidates the attacks leave."""
     found = result.attacks
-    lines: dict[Threat, list[str]] = {threat: [] for threat in QUESTIONS}
-    if found:
-        before, after = (
-            max(found, key=lambda own: own.before_unique),
-            min(found, key=lambda own: own.after_least),
-        )
-        exposed = [own for own in found if own.at_risk]
-        worst = min(found, key=lambda own: own.after_mean)
-        lines[RE_IDENTIFICATION] = [
-            f"Unique before: {before.before_unique:,} of {format_count(result.rows, 'node')}, by {before.knowledge}.",
-            f"After: everybody has at least {format_count(after.after_least, 'candidate')}, also by {after.knowledge}.",
-            f"{format_count(len(found), 'attack')} by the edges around a person, with and without their attributes: "
-            + (f"{len(exposed):,} left somebody" if exposed else "none left anybody")
-            + " fewer candidates than required.",
-            f"The strongest leaves {worst.after_mean:,.1f} candidates on average (by {worst.knowledge}).",
-        ]
-    lines[ATTRIBUTE_DISCLOSURE] = _inference(result)
-    attacked: dict[Threat, Sequence[NetworkExposure | NetworkDisclosure]] = {
-        RE_IDENTIFICATION: found,
-        ATTRIBUTE_DISCLOSURE: result.disclosures,
-    }
-    for threat, question in QUESTIONS.items():
-        own = [v for v, about in zip(result.verdicts, result.threats, strict=False) if about == threat]
-        told = [f"{v.model}: {'holds' if v.holds else 'violated'}." for v in own] + lines[threat]
-        tried = bool(own) or bool(lines[threat])
-        risky = attacked.get(threat, ())
-        bad = any(not v.holds for v in own) or any(one.at_risk for one in risky)
-        state: State = "bad" if bad else "good" if tried else "warn"
-        badge = "people are exposed" if bad else "withstood" if tried else "not assessed"
-        told = told or ["The policy asks for nothing that stops it, and no attack tried it."]
-        cards.append(Card(threat.replace(" ", "-"), threat.capitalize(), question, state, badge, told))
-    return _section("threats", SECTION_TITLE, Cards(cards))
+    if not found:
+        return []
+    before, after = max(found, key=lambda own: own.before_unique), min(found, key=lambda own: own.after_least)
+    exposed = sum(own.at_risk > 0 for own in found)
+    worst = min(found, key=lambda own: own.after_mean)
+    return [
+        f"Unique before: {before.before_unique:,} of {format_count(result.rows, 'node')}, by {before.knowledge}.",
+        f"After: everybody has at least {format_count(after.after_least, 'candidate')}, also by {after.knowledge}.",
+        f"{format_count(len(found), 'attack')} by the edges around a person, with and without their attributes: "
+        + (f"{exposed:,} left somebody" if exposed else "none left anybody")
+        + " fewer candidates than required.",
+        f"The strongest leaves {worst.after_mean:,.1f} candidates on average (by {worst.knowledge}).",
+    ]
 
 
 def _inference(result: NetworkResult) -> list[str]:

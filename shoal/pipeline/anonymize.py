@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +17,11 @@ from shoal.documents.codebook.codebook_files import (
 )
 from shoal.documents.codebook.describe import find_listed_only
 from shoal.engines import engine_of
+from shoal.engines.engine import Engine
 from shoal.errors import OutputError
 from shoal.io.databases import DatabaseTable
 from shoal.pipeline.describe_result import describe_result
+from shoal.pipeline.plan import Plan
 from shoal.pipeline.steps import Made, make_release
 from shoal.policy import Policy
 from shoal.policy.sources import apart, inputs_of
@@ -59,81 +61,100 @@ def anonymize(
 
 
 def anonymize_file(
-    source: str | Path | DatabaseTable, policy: Policy, output: Path | DatabaseTable, **options: Any
-) -> Result:
-    """Turn a file into a verified release on disk; `options` are those of `make_files`."""
-    return make_files(source, policy, output, **options)[0]
-
-
-def make_files(
     source: str | Path | DatabaseTable,
     policy: Policy,
     output: Path | DatabaseTable,
     *,
-    record: Path | None = None,
-    cards: Sequence[Path] = (),
-    codebooks: Sequence[Path] = (),
-    keys: Path | None = None,
-    spare: Sequence[Path] = (),
     seed: int | None = None,
-    force: bool = False,
     progress: Progress = silent,
-) -> tuple[Result, Made]:
-    """Turn a file into a verified release on disk, with its record, cards and codebooks. Nothing is written unless it
-    satisfies the policy, and never over the data or over files to `spare`, such as the policy's. `keys` is where the
-    private key table of pseudonyms goes; without it nobody can go back from them to identifiers.
+    **others: Any,
+) -> Result:
+    """Turn a file into a verified release on disk; `others` are what else `Outputs` can have."""
+    return make_files(source, policy, Outputs(output, **others), seed, progress)[0]
 
-    If a method publishes two tables, the second goes next to `output`: ``out-sensitive.csv`` next to ``out.csv``.
-    Tables in a database are written in one transaction. Also returned is the release with its original as it was read.
-    """
-    engine = engine_of(policy, source)(
-        policy, source, output=output, force=force, seed=seed, progress=progress
-    )
-    plan = engine.plan()
-    outputs: list[tuple[Path | DatabaseTable, str]] = [(output, "the release")]
-    if plan.method.shows.two_tables:
-        outputs.append((second_path(output), "the release, its second table"))
-    papers = [
-        *((path, "a card") for path in cards),
-        *((path, "a codebook") for path in codebooks),
-        *([(record, "the record")] if record else []),
-        *([(keys, "the key table")] if keys else []),
-    ]
-    if keys is not None and not policy.pseudonyms:
-        raise OutputError(f'{keys}: there are no keys, because no column has publish = "{PSEUDONYM}"')
-    check_codebook_paths(codebooks, output)
-    # First what not even --force allows, so that nobody is advised to use it in vain.
-    own = dict.fromkeys(spare, "the policy") | {source: "the data"}
-    io.check_apart(inputs_of(policy) | own, [*outputs, *papers])
-    engine.check_outputs([place for place, _ in outputs], codebooks, keys)
-    for path, _ in papers:
-        io.check_writable(path, force=force, table=False)
-    with engine.open():
-        made, box = make_release(engine, plan), engine.papers
-        notes = [*engine.notes, *(_before_codebooks(made, policy) if codebooks else ())]
-        result = describe_result(made, policy, engine.tables(made.case), seed, engine.clock, notes)
-        if record:
-            box.write_text(record, json.dumps(result.record, indent=2) + "\n")
-        if keys is not None and result.keys is not None:
-            box.write_text(keys, result.keys.write_csv())
+
+@dataclass(frozen=True, eq=False)
+class Outputs:
+    """What is written, and where: a release with its record, cards and codebooks."""
+
+    release: Path | DatabaseTable
+    """If a method publishes two tables, the second goes next to it: ``out-sensitive.csv`` next to ``out.csv``."""
+    record: Path | None = None
+    cards: Sequence[Path] = ()
+    codebooks: Sequence[Path] = ()
+    keys: Path | None = None
+    """The private key table of pseudonyms; without it nobody can go back from them to identifiers."""
+    spare: Sequence[Path] = ()
+    """Files that are never replaced, such as the policy's."""
+    force: bool = False
+    """Replace files that exist."""
+
+    def check(self, engine: Engine, plan: Plan) -> None:
+        """Raise OutputError if something cannot be written, before the work."""
+        tables: list[tuple[Path | DatabaseTable, str]] = [(self.release, "the release")]
+        if plan.method.shows.two_tables:
+            tables.append((second_path(self.release), "the release, its second table"))
+        papers = [
+            *((path, "a card") for path in self.cards),
+            *((path, "a codebook") for path in self.codebooks),
+            *([(self.record, "the record")] if self.record else []),
+            *([(self.keys, "the key table")] if self.keys else []),
+        ]
+        policy = engine.policy
+        if self.keys is not None and not policy.pseudonyms:
+            raise OutputError(
+                f'{self.keys}: there are no keys, because no column has publish = "{PSEUDONYM}"'
+            )
+        check_codebook_paths(self.codebooks, self.release)
+        # First what not even --force allows, so that nobody is advised to use it in vain.
+        own = dict.fromkeys(self.spare, "the policy") | {engine.source: "the data"}
+        io.check_apart(inputs_of(policy) | own, [*tables, *papers])
+        engine.check_outputs([place for place, _ in tables], self.codebooks, self.keys)
+        for path, _ in papers:
+            io.check_writable(path, force=self.force, table=False)
+
+    def write_papers(self, box: io.Outbox, result: Result, made: Made) -> None:
+        """Write what describes a release."""
+        if self.record:
+            box.write_text(self.record, json.dumps(result.record, indent=2) + "\n")
+        if self.keys is not None and result.keys is not None:
+            box.write_text(self.keys, result.keys.write_csv())
 
         def labels() -> str:
             seen = made.case.original.rows_known  # otherwise the rows are elsewhere, with their labels
             return labels_markdown(result.describe(most=CARD_LABELS)) if seen else ""
 
-        for path in cards:
+        for path in self.cards:
             box.write_text(path, card_text(result.card, path, labels), private=False)
-        for path in codebooks:
-            box.write_text(
-                path,
-                codebook_text(
-                    result.codebook,
-                    path,
-                    output if isinstance(output, Path) else None,
-                    for_publication=result.record["for_publication"],
-                ),
-                private=False,
-            )
+        file = self.release if isinstance(self.release, Path) else None
+        public = result.record["for_publication"]
+        for path in self.codebooks:
+            text = codebook_text(result.codebook, path, file, for_publication=public)
+            box.write_text(path, text, private=False)
+
+
+def make_files(
+    source: str | Path | DatabaseTable,
+    policy: Policy,
+    outputs: Outputs,
+    seed: int | None = None,
+    progress: Progress = silent,
+) -> tuple[Result, Made]:
+    """Turn a file into a verified release on disk, with its record, cards and codebooks. Nothing is written unless it
+    satisfies the policy, and never over the data or over files to spare.
+
+    Tables in a database are written in one transaction. Also returned is the release with its original as it was read.
+    """
+    engine = engine_of(policy, source)(
+        policy, source, output=outputs.release, force=outputs.force, seed=seed, progress=progress
+    )
+    plan = engine.plan()
+    outputs.check(engine, plan)
+    with engine.open():
+        made = make_release(engine, plan)
+        notes = [*engine.notes, *(_before_codebooks(made, policy) if outputs.codebooks else ())]
+        result = describe_result(made, policy, engine.tables(made.case), seed, engine.clock, notes)
+        outputs.write_papers(engine.papers, result, made)
     progress("done", 1.0)
     return replace(result, shown=engine.tables(made.case)[0]), made
 

@@ -15,7 +15,7 @@ from shoal.judging.case import Case, answers
 from shoal.judging.linking.evidence import Evidence
 from shoal.judging.linking.statements import named_values
 from shoal.judging.models.requirements import Requirements
-from shoal.judging.read_case import read_case
+from shoal.judging.read_case import Received, read_case
 from shoal.methods import METHODS, Method
 from shoal.policy import Policy
 from shoal.policy.sources import apart
@@ -63,18 +63,8 @@ def attack(
         name = Intersection.name if earlier else ATTACKS.default
     asked = dict(options or {}) | ({} if adversary is None else {"adversary": adversary})
     _check_options(name, asked)
-    case = read_case(
-        source,
-        chosen,
-        original=original,
-        second=second,
-        population=population,
-        suppressed_as=suppressed_as,
-        record=record,
-        earlier=earlier,
-        clock=clock,
-        progress=progress,
-    )
+    received = Received(source, original, second, population, suppressed_as, record, earlier)
+    case = read_case(received, chosen, clock, progress)
     with clock("attack"):
         found = attack_case(case, name, asked, Run.start(seed, progress))
     return dataclasses.replace(

@@ -12,6 +12,7 @@ from shoal.judging.identifier_columns import check_identifiers
 from shoal.judging.linking.sampled import warn_of_rare_weights
 from shoal.judging.measures.evaluate import explain_unmeasured
 from shoal.judging.models.feasibility import had_by_all
+from shoal.judging.read_case import Received
 from shoal.pipeline.named_adversaries import try_adversaries
 from shoal.policy import Policy
 from shoal.policy.sources import apart
@@ -43,17 +44,8 @@ def audit(
     clock = Clock()
     population, keywords = apart(population, keywords)
     chosen = Policy.given(policy, keywords)
-    case = engine_of(chosen, source).read_release(
-        source,
-        chosen,
-        original=original,
-        second=second,
-        population=population,
-        suppressed_as=suppressed_as,
-        record=record,
-        clock=clock,
-        progress=progress,
-    )
+    received = Received(source, original, second, population, suppressed_as, record)
+    case = engine_of(chosen, source).read_release(received, chosen, clock, progress)
     return audit_case(case, measures, clock, progress)
 
 

@@ -26,6 +26,7 @@ from shoal.apps.studio.data.column_facts import BINS, Columns, describe_column
 from shoal.apps.studio.data.rows import CHUNK, window
 from shoal.apps.studio.data.source import Source
 from shoal.apps.studio.form_fields import fields_of, taken
+from shoal.apps.studio.jobs import Order
 from shoal.apps.studio.look.current_release import start_release
 from shoal.apps.studio.page import page
 from shoal.apps.studio.private_folder import Folder
@@ -349,9 +350,8 @@ def test_a_password_stays_in_memory_and_reaches_jobs(server, project: Project, m
         bytes(page(project, "data", QueryParams("")).body).decode(),
     )
     assert not any(SECRET in text for text in told)
-    job = project.jobs.start(
-        "read", "Reading", "tests.apps.test_studio_data:rows_in_a_job", {"source": project.source.place}
-    )
+    work = "tests.apps.test_studio_data:rows_in_a_job"
+    job = project.jobs.start(Order("read", "Reading", work, {"source": project.source.place}))
     limit = time.monotonic() + 60
     while job.active and time.monotonic() < limit:
         time.sleep(0.05)

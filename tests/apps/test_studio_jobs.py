@@ -8,7 +8,7 @@ import time
 import pytest
 
 from shoal.apps.studio.job_worker import Line
-from shoal.apps.studio.jobs import Job, Jobs
+from shoal.apps.studio.jobs import Job, Jobs, Order
 from shoal.apps.studio.private_folder import Folder
 
 
@@ -52,7 +52,7 @@ def test_a_job_outlives_the_thread_that_started_it(jobs):
     found = []
 
     def request() -> None:
-        job = jobs.start("nap", "Nap", "tests.apps.test_studio_jobs:nap", {"seconds": 1.0})
+        job = jobs.start(Order("nap", "Nap", "tests.apps.test_studio_jobs:nap", {"seconds": 1.0}))
         found.append(job)
         while not job.notes:  # the process is up, and has asked to end with whoever started it
             time.sleep(0.01)
@@ -66,7 +66,7 @@ def test_a_job_outlives_the_thread_that_started_it(jobs):
 
 def test_a_cancelled_job_ends_within_a_second_whenever_it_is_cancelled(jobs):
     for wait in (0.0, 0.3, 1.5):
-        job = jobs.start("nap", "Nap", "tests.apps.test_studio_jobs:nap", {"seconds": 60})
+        job = jobs.start(Order("nap", "Nap", "tests.apps.test_studio_jobs:nap", {"seconds": 60}))
         time.sleep(wait)
         start = time.monotonic()
         jobs.cancel(job.number)
@@ -76,6 +76,6 @@ def test_a_cancelled_job_ends_within_a_second_whenever_it_is_cancelled(jobs):
 
 
 def test_a_result_that_cannot_be_read_ends_the_job(jobs):
-    job = ended(jobs.start("odd", "Odd", "tests.apps.test_studio_jobs:unreadable", {}))
+    job = ended(jobs.start(Order("odd", "Odd", "tests.apps.test_studio_jobs:unreadable")))
     assert job.state == "failed"
     assert "ValueError" in job.error

@@ -10,6 +10,7 @@ import shoal
 from shoal.documents.report.attack_results import try_all
 from shoal.documents.report.risk_section import risks_of
 from shoal.documents.report.subject import read_subject
+from shoal.judging.read_case import Received
 from shoal.pipeline.comparison.trial import Outcome, Trial
 from shoal.policy import Policy
 from shoal.support.run import silent
@@ -36,7 +37,7 @@ def left_for_each() -> list[int]:
 def test_the_risk_after_is_that_of_the_adversary_who_knows_all_members() -> None:
     assert left_for_each() == [2, 2, 1, 1, 2, 2]
     policy = Policy.from_keywords(**ASKED)
-    subject = read_subject(ROWS, policy, original=PEOPLE, record=None)
+    subject = read_subject(Received(ROWS, original=PEOPLE, record=None), policy)
     risks = risks_of(subject, try_all(subject, silent))
     assert risks.after is None
     assert risks.sizes_after.tolist() == left_for_each()
@@ -49,7 +50,7 @@ def test_shuffled_columns_have_no_candidates_by_rows() -> None:
     shuffled = pl.DataFrame({"a": [2, 1, 4, 3], "b": [5, 6, 7, 8], "s": list("xyyx"), "bucket": [0, 0, 1, 1]})
     asked = {"quasi": ["a", "b"], "sensitive": ["s"], "method": "slice-columns", "presence": [0, 1]}
     policy = Policy.from_keywords(**asked)
-    subject = read_subject(shuffled, policy, original=people, population=people, record=None)
+    subject = read_subject(Received(shuffled, original=people, population=people, record=None), policy)
     risks = risks_of(subject, try_all(subject, silent))
     assert not len(risks.sizes_after)
     page = shoal.report(shuffled, **asked, original=people, population=people, edition="private").html

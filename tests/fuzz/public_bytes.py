@@ -39,6 +39,7 @@ from shoal.documents.report.report_parts import SignOff
 from shoal.documents.report.subject import read_subject
 from shoal.errors import ShoalError
 from shoal.io.databases import DatabaseTable
+from shoal.judging.read_case import Received
 from shoal.pipeline.anonymize import anonymize_file
 from shoal.release.record import card_markdown
 from shoal.release.two_tables import second_path
@@ -187,7 +188,7 @@ def published(one: Pair, table: Any, kind: str, suffix: str, place: Path) -> Pub
         seen = {path.name: content(path) for path in written}
     seen["card.json"] = json.dumps(made.card, indent=2)
     seen["card.md"] = card_markdown(made.card)
-    subject = read_subject(made, policy, original=source, record=None)
+    subject = read_subject(Received(made, original=source, record=None), policy)
     seen["report.html"] = public_page(subject, SignOff())
     return Public(source, made, seen)
 

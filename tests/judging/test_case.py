@@ -12,7 +12,7 @@ import pytest
 import shoal
 from shoal.coding.encode import encode
 from shoal.errors import DataError
-from shoal.judging.read_case import read_case, read_proposal
+from shoal.judging.read_case import Received, read_case, read_proposal
 from shoal.pipeline.attack import attack_case
 from shoal.support.run import Run
 
@@ -145,7 +145,7 @@ def test_journalist_risk_uses_the_population_in_every_verb():
     asked = {"quasi": ["age", "town"], "sensitive": ["disease"], "k": 4}
     result = shoal.anonymize(table, population=everyone, **asked, seed=1)
     policy = shoal.Policy.from_keywords(**asked)
-    case = read_case(result, policy, original=table, population=everyone)
+    case = read_case(Received(result, original=table, population=everyone), policy)
     assert case.risk.population_known
     assert result.measures["risk-journalist-max"] == case.risk.journalist_max
     assert result.measures["risk-marketer"] == case.risk.marketer < case.risk.prosecutor_mean
@@ -157,7 +157,7 @@ def test_an_attack_on_two_tables_reads_them_as_an_audit_does():
     asked = {"quasi": ["age", "town"], "sensitive": ["disease"], "l": 2}
     made = shoal.anonymize(original, **asked, method="anatomy", seed=1)
     policy = shoal.Policy.from_keywords(**asked)
-    case = read_case(made.table, policy, original=original, second=made.second)
+    case = read_case(Received(made.table, original=original, second=made.second), policy)
     assert case.published.in_buckets
     expected = attack_case(case, "attribute-disclosure", {}, Run.start(0))
     found = shoal.attack(
@@ -172,7 +172,7 @@ def test_a_result_of_another_table_is_refused():
     with pytest.raises(DataError, match="made from 60 rows, but the original has 50"):
         shoal.attack(result, original=people(50), **ASKED)
     with pytest.raises(DataError, match="give the table"):
-        read_case(result, shoal.Policy.from_keywords(**ASKED))
+        read_case(Received(result), shoal.Policy.from_keywords(**ASKED))
 
 
 def test_an_outsider_is_told_no_owner():
@@ -182,7 +182,7 @@ def test_an_outsider_is_told_no_owner():
     table = encode(people(), policy.plans(people().columns))
     made, read = (
         read_proposal(policy, table, result.release),
-        read_case(result.table, policy, original=people()),
+        read_case(Received(result.table, original=people()), policy),
     )
     assert made.owner is not None
     assert read.owner is None

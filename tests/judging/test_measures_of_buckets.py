@@ -7,7 +7,7 @@ import pytest
 
 import shoal
 from shoal.judging.measures import MEASURES
-from shoal.judging.read_case import read_case
+from shoal.judging.read_case import Received, read_case
 from shoal.methods import METHODS
 from shoal.release.record import card_markdown
 
@@ -116,6 +116,6 @@ def test_the_record_of_a_bucket_release_belongs_to_it() -> None:
 
 def test_part_sizes_are_buckets_or_classes() -> None:
     policy = shoal.Policy.from_keywords(**ASKED, k=2)
-    case = read_case(PEOPLE, policy, original=PEOPLE)
+    case = read_case(Received(PEOPLE, original=PEOPLE), policy)
     assert case.published.part_sizes.tolist() == [2] * 8
     assert case.published.rows_intact

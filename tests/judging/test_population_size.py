@@ -7,7 +7,7 @@ import pytest
 
 import shoal
 from shoal.errors import PolicyError
-from shoal.judging.read_case import read_case
+from shoal.judging.read_case import Received, read_case
 from shoal.policy import Policy
 
 ROWS = pl.DataFrame({"age": [31, 32, 33, 34, 41, 42], "who": ["a", "a", "b", "c", "d", "e"]})
@@ -57,20 +57,20 @@ def test_a_size_counts_people_where_they_have_several_rows():
 def test_a_case_knows_the_size_with_and_without_the_original():
     policy = Policy.from_keywords(k=2, population={"size": 50}, **ROLES)
     release = shoal.anonymize(ROWS, policy).table
-    assert read_case(release, policy).population_size == 50
-    assert read_case(release, policy, original=ROWS).population_size == 50
+    assert read_case(Received(release), policy).population_size == 50
+    assert read_case(Received(release, original=ROWS), policy).population_size == 50
     assert shoal.audit(release, policy, original=ROWS).holds
     small = Policy.from_keywords(k=2, population={"size": 5}, **ROLES)
     with pytest.raises(PolicyError, match="is 5"):
-        read_case(release, small)
+        read_case(Received(release), small)
 
 
 def test_a_table_of_the_population_says_its_size():
     policy = Policy.from_keywords(k=2, **ROLES)
     release = shoal.anonymize(ROWS, policy).table
     everybody = pl.concat([ROWS, ROWS, ROWS])
-    assert read_case(release, policy, original=ROWS, population=everybody).population_size == 18
-    assert read_case(release, policy, original=ROWS).population_size is None
+    assert read_case(Received(release, original=ROWS, population=everybody), policy).population_size == 18
+    assert read_case(Received(release, original=ROWS), policy).population_size is None
 
 
 def test_presence_needs_more_than_a_size():

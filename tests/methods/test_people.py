@@ -22,7 +22,7 @@ from shoal.errors import DataError, InfeasibleError, LimitError, PolicyError
 from shoal.judging.attacks import ATTACKS
 from shoal.judging.models.l_diversity import ProbabilisticDiversity
 from shoal.judging.models.model import Monotone
-from shoal.judging.read_case import read_case
+from shoal.judging.read_case import Received, read_case
 from shoal.kernels import people as kernels
 from shoal.methods import METHODS
 from shoal.policy import Policy
@@ -427,7 +427,7 @@ def test_how_few_people_could_own_a_class_of_a_large_table():
     table = table.with_columns(who=pl.col("pay") // 4 * 2 + pl.col("pay") % 2)
     roles = {"age": {"role": "quasi"}, "pay": {"role": "sensitive"}, "who": {"role": "person"}}
     policy = shoal.Policy.from_dict({"columns": roles, "privacy": {"k": 2}})
-    assert read_case(table.drop("who"), policy, original=table).fewest_people == 2
+    assert read_case(Received(table.drop("who"), original=table), policy).fewest_people == 2
 
 
 @settings(max_examples=80, deadline=None)

@@ -26,7 +26,7 @@ from shoal.documents.report.build_report import public_page
 from shoal.documents.report.report_parts import SignOff
 from shoal.documents.report.subject import read_subject
 from shoal.errors import ShoalError
-from shoal.judging.read_case import read_case
+from shoal.judging.read_case import Received, read_case
 from shoal.methods import METHODS as ALL_METHODS
 from shoal.release.record import card_markdown
 
@@ -163,7 +163,7 @@ def documents(
 ) -> dict[str, str]:
     """All that is public of a release, made with an original and the record that fits it."""
     own = with_original(record, published, original)
-    subject = read_subject(published, policy, original=original, second=second, record=own)
+    subject = read_subject(Received(published, original=original, second=second, record=own), policy)
     card = card_of(subject, policy, original.columns, own, seed=own["seed"])
     page = public_page(subject, SignOff())
     book = codebook(published, policy, second=second)
@@ -183,7 +183,7 @@ def reading(
     """
     own = with_original(record, published, original)
     try:
-        case = read_case(published, policy, original=original, second=second, record=own)
+        case = read_case(Received(published, original=original, second=second, record=own), policy)
         true = all(verdict.holds for verdict in case.truthfulness.verdicts)
         return [verdict.model for verdict in case.failing] if true else None
     except ShoalError:

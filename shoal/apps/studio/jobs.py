@@ -21,26 +21,33 @@ from shoal.support.machine.processes import start_python
 State = Literal["waiting", "running", "done", "failed", "cancelled"]
 
 
-@dataclass(eq=False)
-class Job:
-    """One piece of long work."""
+@dataclass(frozen=True, eq=False)
+class Order:
+    """Long work that is asked for."""
 
-    number: int
     kind: str
     """What it is for, such as ``compare``; a new job of a kind takes the place of the former one."""
     title: str
     """What it does, for people."""
     work: str
     """The function to call, ``module:function``, with a `Line` and the arguments."""
-    arguments: Mapping[str, Any]
-    folder: Path
-    """Where it may write; it goes if the job does not end well."""
-    policy: str
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    policy: str = ""
     """The policy that it works for, as TOML."""
     after: Callable[[Job], None] | None = None
     """Called when it is done, before anybody sees that it is."""
     heed: Callable[[Job, Any], None] | None = None
     """Called with each note."""
+
+
+@dataclass(eq=False)
+class Job:
+    """One piece of long work."""
+
+    number: int
+    order: Order
+    folder: Path
+    """Where it may write; it goes if the job does not end well."""
     state: State = "waiting"
     stage: str = ""
     share: float = 0.0
@@ -52,6 +59,16 @@ class Job:
     result: Any = None
     error: str = ""
     _process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def kind(self) -> str:
+        """What it is for."""
+        return self.order.kind
+
+    @property
+    def title(self) -> str:
+        """What it does, for people."""
+        return self.order.title
 
     @property
     def active(self) -> bool:
@@ -102,25 +119,14 @@ class Jobs:
         self.ticks = 0
         """Changes with every progress."""
 
-    def start(
-        self,
-        kind: str,
-        title: str,
-        work: str,
-        arguments: Mapping[str, Any],
-        *,
-        policy: str = "",
-        after: Callable[[Job], None] | None = None,
-        heed: Callable[[Job, Any], None] | None = None,
-    ) -> Job:
+    def start(self, order: Order) -> Job:
         """Start a job, or let it wait for the one that runs."""
         with self._lock:
             for former in self._jobs:
-                if former.kind == kind and former.active:
+                if former.kind == order.kind and former.active:
                     self.cancel(former.number)
             number = len(self._jobs) + 1
-            folder = self._folder.inside(f"job-{number}")
-            job = Job(number, kind, title, work, dict(arguments), folder, policy, after, heed)
+            job = Job(number, order, self._folder.inside(f"job-{number}"))
             self._jobs.append(job)
             if not any(other.state == "running" for other in self._jobs):
                 self._begin(job)
@@ -177,7 +183,7 @@ class Jobs:
             process = start_python("shoal.apps.studio.job_worker")
             with self._lock:
                 job._process = process
-            job.tell((job.work, job.arguments, job.folder, passwords.all_passwords()))
+            job.tell((job.order.work, job.order.arguments, job.folder, passwords.all_passwords()))
             assert process.stdout is not None
             while job.active:
                 kind, what = pickle.load(process.stdout)
@@ -202,12 +208,12 @@ class Jobs:
                 return
             if kind == "note":
                 job.notes.append(what)
-                if job.heed is not None:
-                    job.heed(job, what)
+                if job.order.heed is not None:
+                    job.order.heed(job, what)
             elif kind == "done":
                 job.result = what
-                if job.after is not None:
-                    job.after(job)
+                if job.order.after is not None:
+                    job.order.after(job)
                 self._end(job, "done")
             else:
                 job.error = what

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from shoal.apps.studio.data.rereading import options_of, was_read_so
 from shoal.apps.studio.data.source import Source
 from shoal.apps.studio.history import History, Tables
-from shoal.apps.studio.jobs import Job, Jobs
+from shoal.apps.studio.jobs import Job, Jobs, Order
 from shoal.apps.studio.private_folder import Folder
 from shoal.errors import DataError, PolicyError, Problem, ShoalError
 from shoal.support.wording import Advice
@@ -168,20 +168,10 @@ class Project:
             raise DataError(f"{self.source.name} has changed since Studio read it; read it again first")
         return self.source.place
 
-    def start(
-        self,
-        kind: str,
-        title: str,
-        work: str,
-        policy: str,
-        *,
-        after: Callable[[Job], None] | None = None,
-        heed: Callable[[Job, Any], None] | None = None,
-        **more: Any,
-    ) -> Job:
-        """Start a job on the open table: `work` is a function of `job_tasks`, `more` are further arguments of it."""
-        arguments = {"source": self.place(), "policy": policy, "base": self.base, **more}
-        return self.jobs.start(kind, title, work, arguments, policy=policy, after=after, heed=heed)
+    def start(self, order: Order) -> Job:
+        """Start a job on the open table: the work gets the table and the policy, too."""
+        given = {"source": self.place(), "policy": order.policy, "base": self.base}
+        return self.jobs.start(replace(order, arguments={**given, **order.arguments}))
 
     def read_again(self) -> None:
         """Read a file that has changed; the policy stays."""

@@ -39,6 +39,7 @@ from shoal.documents.report.report_parts import SignOff
 from shoal.errors import DataError, OutputError, PolicyError
 from shoal.io.formats import scheme_of
 from shoal.io.links import follow_links
+from shoal.judging.read_case import Received
 from shoal.policy import Policy, toml
 from shoal.policy.file_limits import for_file, places_in
 from shoal.policy.sources import inputs_of, name_of, without_folders
@@ -111,68 +112,26 @@ def evidence(
     io.check_apart(inputs, [(archive, "the archive"), (folder, "the pack")])
     sign_off = SignOff(owner=owner, purpose=purpose, recipient=recipient, date=date, signed_by=signed_by)
     told = read_record(record)
-    second = _second_table(release, second, chosen)
-    study = study_release(
-        release, chosen, original=original, record=record, second=second, suppressed_as=suppressed_as,
-        comparison=comparison, sign_off=sign_off, progress=lambda stage, share: progress(stage, 0.9 * share),
-    )  # fmt: skip
-    private = study.report("private", lambda stage, share: progress(stage, 0.9 * share))
-    notes, texts = publication_notes(told), {}
-    open_ = _public_edition(study, notes)
-    may = bool(private.holds) and not private.subject.is_seeded and open_ is not None
-    public = PUBLIC if may else PRIVATE
-    if open_ is not None:
-        texts[f"{public}/report.html"] = open_.html
-    book = codebook(release, chosen, second=second)
-    texts[f"{public}/codebook.md"] = codebook_text(
-        book, Path("codebook.md"), release, for_publication=not publication_notes(told)
+    received = Received(
+        release,
+        original,
+        _second_table(release, second, chosen),
+        suppressed_as=suppressed_as,
+        record=record,
     )
-    if told is None:
-        notes.append(
-            "there is no record of the run, so the pack has no card and does not say how the release was made"
-        )
-    else:
-        texts[f"{public}/card.md"] = card_markdown(_card(private, told, original))
-    texts[f"{PRIVATE}/report.html"] = private.html
-    texts[f"{PRIVATE}/attacks.json"] = _json_text(attack_list(private))
-    texts[f"{PRIVATE}/anonymization-report.md"] = anonymization_report(private, told, sign_off)
-    texts[f"{PRIVATE}/expert-determination.md"] = expert_determination(private, told, sign_off)
-    copies = {f"{public}/{table.name}": table for table in (release, second) if table is not None}
+
+    def most(stage: str, share: float) -> None:
+        progress(stage, 0.9 * share)
+
+    study = study_release(received, chosen, comparison, sign_off, most)
+    draft = _Draft.of(received, study, told, most)
+    texts, copies = draft.texts(), draft.copies()
     movable = _movable(chosen, (*OWN, *(Path(name).name for name in copies)))
     texts[f"{PRIVATE}/policy.toml"] = movable.text
     copies |= {f"{PRIVATE}/{name}": path for path, name in movable.inside.items()}
-    if record is not None and told is not None:
-        policy_text = without_folders(told["policy"])
-        if policy_text == told["policy"]:
-            copies[f"{PRIVATE}/record.json"] = Path(record)
-        else:
-            texts[f"{PRIVATE}/record.json"] = _json_text({**told, "policy": policy_text})
+    outside = {name: digest(path) for path, name in movable.outside.items() if path.is_file()}
     contents = {name: content.encode() for name, content in texts.items()}
-    manifest = {
-        "about": "What this evidence pack contains, with the digest of every file. Shoal can check it.",
-        "made": datetime.now(UTC).isoformat(timespec="seconds"),
-        "versions": versions(),
-        "release": f"{public}/{release.name}",
-        "second": None if second is None else f"{public}/{second.name}",
-        "policy": f"{PRIVATE}/policy.toml",
-        "record": None if record is None else f"{PRIVATE}/record.json",
-        "suppressed_as": suppressed_as,
-        "original": _original(original, private),
-        "outside": {name: digest(path) for path, name in movable.outside.items() if path.is_file()},
-        "holds": private.holds,
-        "conclusion": private.conclusion.to_json(),
-        "for_publication": may,
-        "requirements": [
-            {"model": verdict.model, "holds": verdict.holds}
-            for verdict, _ in private.subject.verdicts_with_meanings
-        ],
-        "notes": notes,
-        "files": {
-            **{name: entry(content) for name, content in contents.items()},
-            **{name: entry_of(path) for name, path in copies.items()},
-        },
-    }
-    listed = manifest_text(manifest).encode()
+    listed = manifest_text(draft.manifest(contents, copies, outside)).encode()
     contents[MANIFEST] = listed
     if sign is not None:
         contents[SIGNATURE] = sign_content(listed, Path(sign))
@@ -183,10 +142,118 @@ def evidence(
         folder=folder,
         zip=archive,
         files=tuple(sorted((*contents, *copies))),
-        conclusion=private.conclusion,
+        conclusion=draft.private.conclusion,
         signed=sign is not None,
-        notes=tuple(notes),
+        notes=tuple(draft.notes),
     )
+
+
+@dataclass(frozen=True, eq=False)
+class _Draft:
+    """What a pack is written from."""
+
+    received: Received
+    """Files: the release, and its second table if it has one."""
+    study: Study
+    private: Report
+    public: Report | None
+    """None if the policy cannot have a public edition."""
+    told: Mapping[str, Any] | None
+    """The record of the run, if there is one."""
+    notes: list[str]
+    """What the pack lacks, and why."""
+
+    @classmethod
+    def of(
+        cls, received: Received, study: Study, told: Mapping[str, Any] | None, progress: Progress
+    ) -> _Draft:
+        """Write both editions of the report."""
+        private = study.report("private", progress)
+        notes = publication_notes(told)
+        public = _public_edition(study, notes)
+        if told is None:
+            notes.append(
+                "there is no record of the run, so the pack has no card and does not say how the release was made"
+            )
+        return cls(received, study, private, public, told, notes)
+
+    @property
+    def may_be_published(self) -> bool:
+        """Every requirement holds, and nothing speaks against publication."""
+        return bool(self.private.holds) and not self.private.subject.is_seeded and self.public is not None
+
+    @property
+    def place(self) -> str:
+        """The folder of what would be published."""
+        return PUBLIC if self.may_be_published else PRIVATE
+
+    def texts(self) -> dict[str, str]:
+        """Write the documents."""
+        private, told, release = self.private, self.told, self.received.release
+        book = codebook(release, private.subject.policy, second=self.received.second)
+        public = not publication_notes(told)
+        texts = {
+            f"{self.place}/codebook.md": codebook_text(
+                book, Path("codebook.md"), release, for_publication=public
+            ),
+            f"{PRIVATE}/report.html": private.html,
+            f"{PRIVATE}/attacks.json": _json_text(attack_list(private)),
+            f"{PRIVATE}/anonymization-report.md": anonymization_report(private, told, self.study.sign_off),
+            f"{PRIVATE}/expert-determination.md": expert_determination(private, told, self.study.sign_off),
+        }
+        if self.public is not None:
+            # In one folder the private edition takes its place.
+            texts = {f"{self.place}/report.html": self.public.html} | texts
+        if told is not None:
+            texts[f"{self.place}/card.md"] = card_markdown(_card(private, told, self.received.original))
+            if not self._has_whole_record:
+                policy = without_folders(told["policy"])
+                texts[f"{PRIVATE}/record.json"] = _json_text({**told, "policy": policy})
+        return texts
+
+    @property
+    def _has_whole_record(self) -> bool:
+        """The record can be in the pack as it is, because it names no folders."""
+        return self.told is not None and without_folders(self.told["policy"]) == self.told["policy"]
+
+    def copies(self) -> dict[str, Path]:
+        """Return the files that the pack contains as they are."""
+        received = self.received
+        tables = [table for table in (received.release, received.second) if table is not None]
+        copies = {f"{self.place}/{table.name}": table for table in tables}
+        if self._has_whole_record:
+            copies[f"{PRIVATE}/record.json"] = Path(received.record)
+        return copies
+
+    def manifest(
+        self, contents: Mapping[str, bytes], copies: Mapping[str, Path], outside: Mapping[str, str]
+    ) -> dict[str, Any]:
+        """Say what the pack contains, and what was found."""
+        received, private = self.received, self.private
+        return {
+            "about": "What this evidence pack contains, with the digest of every file. Shoal can check it.",
+            "made": datetime.now(UTC).isoformat(timespec="seconds"),
+            "versions": versions(),
+            "release": f"{self.place}/{received.release.name}",
+            "second": None if received.second is None else f"{self.place}/{received.second.name}",
+            "policy": f"{PRIVATE}/policy.toml",
+            "record": None if received.record is None else f"{PRIVATE}/record.json",
+            "suppressed_as": received.suppressed_as,
+            "original": _original(received.original, private),
+            "outside": outside,
+            "holds": private.holds,
+            "conclusion": private.conclusion.to_json(),
+            "for_publication": self.may_be_published,
+            "requirements": [
+                {"model": verdict.model, "holds": verdict.holds}
+                for verdict, _ in private.subject.verdicts_with_meanings
+            ],
+            "notes": self.notes,
+            "files": {
+                **{name: entry(content) for name, content in contents.items()},
+                **{name: entry_of(path) for name, path in copies.items()},
+            },
+        }
 
 
 def _second_table(release: Path, given: str | Path | None, policy: Policy) -> Path | None:

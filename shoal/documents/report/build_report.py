@@ -20,6 +20,7 @@ from shoal.documents.report.risk_section import Risks, risks_of
 from shoal.documents.report.subject import Subject, read_subject
 from shoal.documents.report.threat_summary import threats
 from shoal.errors import check_known
+from shoal.judging.read_case import Received
 from shoal.policy import Policy
 from shoal.policy.sources import apart, inputs_of
 from shoal.release.conclusion import Conclusion, conclude
@@ -130,42 +131,23 @@ def report(
         "date": date,
         "signed_by": signed_by,
     }
-    study = study_release(
-        source,
-        policy,
-        original=original,
-        record=record,
-        comparison=comparison,
-        population=population,
-        second=second,
-        suppressed_as=suppressed_as,
-        sign_off=SignOff(**signed),
-        progress=progress,
-        **keywords,
-    )
+    population, keywords = apart(population, keywords)
+    chosen = Policy.given(policy, keywords)
+    received = Received(source, original, second, population, suppressed_as, record)
+    study = study_release(received, chosen, comparison, SignOff(**signed), progress)
     return study.report(edition, progress)
 
 
 def study_release(
-    source: Any,
-    policy: Policy | str | Path | None = None,
-    *,
-    comparison: Comparison | str | Path | None = None,
-    population: Any = None,
+    received: Received,
+    policy: Policy,
+    comparison: Comparison | str | Path | None,
     sign_off: SignOff,
     progress: Progress = silent,
-    original: Any,
-    record: Any = None,
-    second: Any = None,
-    suppressed_as: str | None = None,
-    **keywords: Any,
 ) -> Study:
-    """Read, judge and attack a release for all editions of its report. The parameters are those of `report`."""
-    population, keywords = apart(population, keywords)
-    chosen = Policy.given(policy, keywords)
+    """Read, judge and attack a release for all editions of its report."""
     compared = _comparison(comparison)
-    given = {"original": original, "record": record, "second": second, "suppressed_as": suppressed_as}
-    subject = read_subject(source, chosen, population=population, progress=progress, **given)
+    subject = read_subject(received, policy, progress=progress)
     return Study.of(subject, compared, sign_off, progress)
 
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
@@ -17,11 +16,12 @@ from shoal.judging.case import Case
 from shoal.judging.identifier_columns import check_identifiers
 from shoal.judging.models.requirements import Requirements
 from shoal.judging.models.threats import RE_IDENTIFICATION, Threat
-from shoal.judging.read_case import read_case, read_result
+from shoal.judging.read_case import Received, read_case, read_result
 from shoal.policy import Policy
 from shoal.release.received.read_record import read_record
-from shoal.release.results import Result
+from shoal.release.results import Clock, Result
 from shoal.release.verdict import Verdict
+from shoal.support.run import Progress, silent
 
 TRUTH = "how many rows are false: they cover nobody, or only people whom other rows need"
 IDENTIFIERS = "no column of the release names people directly"
@@ -98,11 +98,14 @@ def risk_allowed(requirements: Requirements, judged: Sequence[tuple[Verdict, str
     return 1 / requirements.k if requirements.k > 1 and held else None
 
 
-def read_subject(source: Any, policy: Policy, **given: Any) -> Subject:
-    """Read a release, a file, a frame or a `Result`; `given` goes to `read_case`. O(rows)."""
+def read_subject(
+    received: Received, policy: Policy, clock: Clock | None = None, progress: Progress = silent
+) -> Subject:
+    """Read a release and its original. O(rows)."""
+    source = received.release
     name = Path(source).name if isinstance(source, str | Path) else "the release"
     notes = source.notes if isinstance(source, Result) else ()
-    return _subject(read_case(source, policy, **given), name, notes)
+    return _subject(read_case(received, policy, clock, progress), name, notes)
 
 
 def subject_of(result: Result, policy: Policy, table: CodedTable, digest: str | None) -> Subject:

@@ -18,6 +18,7 @@ from shoal.engines.spark.unsupported import LOCAL, check_judging
 from shoal.engines.spark.verify_release import Reading, verify_rows
 from shoal.errors import DataError, PolicyError, Problem
 from shoal.io.sheet import Sheet
+from shoal.judging.read_case import Received
 from shoal.policy import Policy
 from shoal.release.bounds import bounds_among
 from shoal.release.received.cell_reader import attribute_of, has_domain, without_domains
@@ -30,21 +31,13 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-def read_release(
-    source: Any,
-    policy: Policy,
-    *,
-    original: Any,
-    clock: Clock,
-    progress: Progress,
-    suppressed_as: str | None,
-    **given: Any,
-) -> ClusterCase:
-    """Return the case of a release that Spark reads, and of its original, if it is `given`. Whether the release is true
+def read_release(received: Received, policy: Policy, clock: Clock, progress: Progress) -> ClusterCase:
+    """Return the case of a release that Spark reads, and of its original, if that is given. Whether the release is true
     of it is not judged, because that takes a matching of all rows."""
+    source, original = received.release, received.original
     problems = check_judging(policy)
-    for name, other in given.items():
-        if other is not None:
+    for name in ("second", "population", "record"):
+        if getattr(received, name) is not None:
             problems.append(Problem(name, "is compared row by row, which Spark does not do", LOCAL))
     if problems:
         raise PolicyError(problems)
@@ -68,7 +61,8 @@ def read_release(
             lone = float("nan") if whole is None else lone_rows(whole.frame) / max(whole.table.rows, 1)
         progress("verify", 0.4)
         with clock("verify"):
-            return replace(_case(session, release, policy, table, suppressed_as), unique_before=lone)
+            case = _case(session, release, policy, table, received.suppressed_as)
+            return replace(case, unique_before=lone)
 
 
 def _case(

@@ -25,7 +25,7 @@ from shoal.engines.spark.spark_sources import Source
 from shoal.engines.spark.tasks import pieces, series, without_values
 from shoal.errors import DataError, HierarchyError, ShoalError
 from shoal.io import ReadOptions, factorize
-from shoal.io.frame import Frame, build_frame
+from shoal.io.frame import Frame, Origin, build_frame
 from shoal.io.narrow_types import Guessed, parse_texts
 from shoal.support.arrays import IntVector, LongVector
 from shoal.support.brief import Brief
@@ -264,7 +264,7 @@ def infer_types(raw: pl.Series, options: ReadOptions, *, text: bool) -> Frame:
         raw = parse_texts(nulls, options)
     guessed = Guessed({raw.name: None} if text and options.guess_types else {})
     query = raw.to_frame().lazy()
-    return build_frame("spark", query, options, nulls_done=text, where="the table", guessed=guessed)
+    return build_frame("spark", query, options, Origin(where="the table"), nulls_done=text, guessed=guessed)
 
 
 def _schema(source: Source, lookups: Mapping[int, Lookup], places: _Places) -> Any:

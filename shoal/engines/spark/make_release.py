@@ -36,6 +36,7 @@ from shoal.io.sheet import Sheet
 from shoal.judging.case import Case
 from shoal.judging.linking.origins import MadeHere
 from shoal.judging.measures import MEASURES, CellMeasure
+from shoal.judging.read_case import Received
 from shoal.methods.full_domain.lattice import MOST_MAPPINGS, mappings_of
 from shoal.methods.full_domain.mapping_judge import SearchesMappings
 from shoal.methods.method import BoxCuts
@@ -43,6 +44,8 @@ from shoal.pipeline.plan import Plan
 from shoal.policy import Policy
 from shoal.release import Release
 from shoal.release.received.read_buckets import NO_OTHERS
+from shoal.release.results import Clock
+from shoal.support.run import Progress
 from shoal.support.wording import either
 
 if TYPE_CHECKING:
@@ -129,7 +132,7 @@ class Spark(Engine):
         self.coded = _with_blocks(self.session, found)
         self.table = self.coded.table
         types, query = found.types, pl.LazyFrame(schema=found.types)
-        self.frame = Frame("spark", types, self.table.rows, self._given.options, None, None, query)
+        self.frame = Frame("spark", types, self.table.rows, self._given.options, query)
         return self.table
 
     def propose(self, plan: Plan, table: CodedTable) -> Release:
@@ -169,11 +172,11 @@ class Spark(Engine):
         return self._back.toDF(*self.table.release_columns), None
 
     @classmethod
-    def read_release(cls, source: Any, policy: Policy, **given: Any) -> Case:
+    def read_release(cls, received: Received, policy: Policy, clock: Clock, progress: Progress) -> Case:
         """Return the case of a release that Spark reads."""
         from shoal.engines.spark.audit_release import read_release
 
-        return read_release(source, policy, **given)
+        return read_release(received, policy, clock, progress)
 
     def judge(self, plan: Plan, table: CodedTable, release: Release, shown: DataFrame) -> ClusterCase:
         """Verify the rows as they were read back, and return the case with its figures."""

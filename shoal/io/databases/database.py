@@ -136,12 +136,13 @@ class Database(Format, Holder):
         """Return a table, or the result of a query."""
         stored = source if isinstance(source, DatabaseTable) else DatabaseTable(os.fspath(source))
         with as_data_error(stored, self.title), self.open_session(stored) as session:
-            from shoal.io.frame import build_frame
+            from shoal.io.frame import Origin, build_frame
 
             wanted = self.resolve_selection(session, stored)
             data = self.data(session, wanted)
             own = self.columns_to_guess(session, wanted, data)
-            return build_frame(self.name, data.lazy(), options, where=str(stored), stored=stored, guessed=own)
+            origin = Origin(where=str(stored), stored=stored)
+            return build_frame(self.name, data.lazy(), options, origin, guessed=own)
 
     def columns_to_guess(self, session: Session, wanted: Wanted, data: pl.DataFrame) -> Guessed | None:
         """Return the columns whose types follow from their values, because the database declares none."""

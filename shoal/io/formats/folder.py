@@ -33,7 +33,7 @@ class Folder(Format):
         """Return the rows of all files, one file after the other by name."""
         import polars as pl
 
-        from shoal.io.frame import build_frame
+        from shoal.io.frame import Origin, build_frame
 
         folder = Path(source)
         files = files_in(folder)
@@ -69,9 +69,8 @@ class Folder(Format):
                 self.name,
                 whole,
                 detected,
-                digest=digest.hexdigest(),
+                Origin(where=str(folder), digest=digest.hexdigest()),
                 nulls_done=done,
-                where=str(folder),
                 guessed=kind.columns_to_guess(folder, whole, options),
             )
 

@@ -94,7 +94,7 @@ class SourceFile(Format):
         """Return the table in a file, with the digest of its bytes."""
         path = Path(source)
         check_readable(path)  # before polars is imported, which takes longer
-        from shoal.io.frame import build_frame, file_version, refuse_changed
+        from shoal.io.frame import Origin, build_frame, file_version, refuse_changed
 
         missing = self.what_to_install()
         if missing:
@@ -112,12 +112,15 @@ class SourceFile(Format):
                     self.name,
                     query,
                     options,
-                    path=path,
-                    digest=digest,
-                    version=version if self.on_disk else None,
+                    Origin(
+                        where=str(path),
+                        path=path,
+                        digest=digest,
+                        version=version if self.on_disk else None,
+                        pieces=partial(self.pieces, path),
+                    ),
                     nulls_done="null_values" in self.options,
                     guessed=self.columns_to_guess(path, query, options),
-                    pieces=partial(self.pieces, path),
                 )
                 refuse_changed(path, version)
                 return frame

@@ -12,7 +12,7 @@ from shoal.judging.measures import MEASURES
 from shoal.judging.models.requirements import Requirements
 from shoal.methods import METHODS
 from shoal.methods.auto import Auto, check_methods
-from shoal.pipeline.comparison.compare import compare_coded
+from shoal.pipeline.comparison.compare import Scope, compare_coded
 from shoal.pipeline.comparison.comparison import Comparison
 from shoal.pipeline.comparison.watch import Watch
 from shoal.pipeline.plan import Plan
@@ -51,17 +51,8 @@ def _choose(policy: Policy, auto: Auto, table: CodedTable, run: Run) -> Release:
     asked = check_methods(auto.methods)
     wanted = [name for name in asked if not METHODS[name].shows.two_tables]
     best = _Best(policy)
-    compared = compare_coded(
-        table,
-        [policy],
-        wanted,
-        sets=auto.sets,
-        jobs=auto.jobs,
-        seconds=auto.seconds,
-        seed=run.seed,
-        progress=run.progress,
-        watch=best,
-    )
+    scope = Scope(wanted, auto.sets, auto.jobs, auto.seconds)
+    compared = compare_coded(table, [policy], scope, run, watch=best)
     if best.trial is None or best.release is None:
         explain = either(command="`shoal explain`", python="`shoal.explain`")
         advice = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,12 +34,25 @@ from shoal.policy import Policy
 from shoal.policy.adversaries import derivation, find_adversaries
 from shoal.policy.sources import apart, inputs_of
 from shoal.release.received.read_earlier import encode_whole
-from shoal.support.run import Progress, check_seed, silent
+from shoal.support.run import Progress, Run, silent
 
 COMPARISON, FRONTIER = "comparison.json", "frontier.svg"
 """The files of a comparison in its folder."""
 SECONDS = 120.0
 """The default time limit of a trial."""
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Which trials a comparison runs, and for how long."""
+
+    methods: Sequence[str]
+    sets: bool
+    """Releases whose cells list values are tried, too."""
+    jobs: int
+    """Trials at a time."""
+    seconds: float
+    """The time limit of a trial."""
 
 
 def compare(
@@ -88,18 +101,8 @@ def compare(
     table = encode_whole(frame, chosen, population)
     roles = {plan.name: plan.role for plan in chosen.plans(frame.columns)}
     kept = Folder(Path(folder), table) if folder is not None else None
-    compared = compare_coded(
-        table,
-        policies,
-        wanted,
-        sets=sets or lists_values(chosen),
-        jobs=jobs,
-        seconds=seconds,
-        seed=check_seed(seed),
-        folder=kept,
-        progress=progress,
-        watch=watch,
-    )
+    scope = Scope(wanted, sets or lists_values(chosen), jobs, seconds)
+    compared = compare_coded(table, policies, scope, Run.start(seed, progress), kept, watch)
     compared = replace(compared, k=chosen.privacy.k, columns=roles)
     if kept is not None:
         from shoal.pipeline.comparison.frontier_plot import frontier_svg
@@ -114,51 +117,26 @@ def compare(
 def compare_coded(
     table: CodedTable,
     policies: Sequence[Policy],
-    methods: Sequence[str],
-    *,
-    sets: bool,
-    jobs: int,
-    seconds: float,
-    seed: int | None = None,
+    scope: Scope,
+    run: Run,
     folder: Folder | None = None,
-    progress: Progress = silent,
     watch: Watch | None = None,
 ) -> Comparison:
     """Compare methods on a table that is already coded, under policies that differ in k. A `watch` is told of each
     trial and its release.
     """
-    trials: list[Trial] = []
-    tasks: dict[int, Task] = {}
     watched = Watch() if watch is None else watch
-    for policy in policies:
-        requirements = policy.requirements(table.sensitive).in_table(table)
-        reasons = {
-            heeded: " ".join(reasons_against(table, requirements, limits=heeded)) for heeded in (True, False)
-        }
-        for planned in portfolio(policy, methods, sets=sets):
-            own = planned.policy
-            impossible = reasons[own is None or own.build_method().heeds_limits]
-            task = None
-            if own is not None and not impossible:
-                attacks = plan_attacks(own)
-                task = Task(own, tuple(attacks), seed, policy.utility.measure, watched.keeps)
-            known = folder.find_trial(task, seconds) if folder is not None and task is not None else None
-            if task is None:
-                trials.append(_build_refused(table, policy, planned, impossible))
-                continue
-            if known is None:
-                tasks[len(trials)] = task
-            trials.append(known or replace(task.trial, rows=table.rows))
+    trials, tasks = _plan_trials(table, policies, scope, run.seed, folder, keep=watched.keeps)
     watched.on_plan(table, trials, tasks)
     start = time.perf_counter()
-    progress("compare", 0.0)
-    running = run_all(table, tasks, jobs=jobs, limit=seconds, watch=watched)
+    run.progress("compare", 0.0)
+    running = run_all(table, tasks, jobs=scope.jobs, limit=scope.seconds, watch=watched)
     for done, (place, trial, release) in enumerate(running, start=1):
         trials[place] = trial
         watched.on_end(place, trial, release)
         if folder is not None and trial.status != "stopped":
-            folder.keep(tasks[place], trial, seconds)
-        progress(f"{done} of {len(tasks)}: {trial.method}", done / len(tasks))
+            folder.keep(tasks[place], trial, scope.seconds)
+        run.progress(f"{done} of {len(tasks)}: {trial.method}", done / len(tasks))
     privacy = policies[0].privacy
     measure = policies[0].utility.measure
     return Comparison(
@@ -172,6 +150,39 @@ def compare_coded(
         columns=dict.fromkeys((attribute.name for attribute in table.attributes), QUASI),
         seconds=time.perf_counter() - start,
     )
+
+
+def _plan_trials(
+    table: CodedTable,
+    policies: Sequence[Policy],
+    scope: Scope,
+    seed: int | None,
+    folder: Folder | None,
+    *,
+    keep: bool,
+) -> tuple[list[Trial], dict[int, Task]]:
+    """Return all trials, and by their places the tasks of those that have to be run: others are in the folder, or
+    nothing can satisfy their policy.
+    """
+    trials: list[Trial] = []
+    tasks: dict[int, Task] = {}
+    for policy in policies:
+        requirements = policy.requirements(table.sensitive).in_table(table)
+        reasons = {
+            heeded: " ".join(reasons_against(table, requirements, limits=heeded)) for heeded in (True, False)
+        }
+        for planned in portfolio(policy, scope.methods, sets=scope.sets):
+            own = planned.policy
+            impossible = reasons[own is None or own.build_method().heeds_limits]
+            if own is None or impossible:
+                trials.append(_build_refused(table, policy, planned, impossible))
+                continue
+            task = Task(own, tuple(plan_attacks(own)), seed, policy.utility.measure, keep)
+            known = None if folder is None else folder.find_trial(task, scope.seconds)
+            if known is None:
+                tasks[len(trials)] = task
+            trials.append(known or replace(task.trial, rows=table.rows))
+    return trials, tasks
 
 
 def _build_refused(table: CodedTable, policy: Policy, planned: Planned, impossible: str) -> Trial:

@@ -89,15 +89,18 @@ def _vary_options(policy: Policy, name: str, *, sets: bool) -> list[Options]:
     if policy.privacy.k is not None and "k" in known:
         # Buckets of at least k rows, the k of the policy.
         choices = [{**options, "k": policy.privacy.k} for options in choices]
-    by_default = _default_of_show(name)
-    if by_default == SETS:
-        shown = [{"show": SETS}] * sets + [{"show": "ranges"}]
-        choices = [{**options, **show} for show in shown for options in choices]
-    elif sets and by_default:
-        choices += [{**options, "show": SETS} for options in choices]
+    choices = _vary_show(choices, _default_of_show(name), sets=sets)
     if policy.method.name == name and policy.method.options() not in choices:
         choices.append(policy.method.options())
     return choices
+
+
+def _vary_show(choices: list[Options], by_default: Any, *, sets: bool) -> list[Options]:
+    """Return options that also say whether lists of values are published, if the method has the choice."""
+    if by_default == SETS:
+        shown = [{"show": SETS}] * sets + [{"show": "ranges"}]
+        return [{**options, **show} for show in shown for options in choices]
+    return choices + [{**options, "show": SETS} for options in choices if sets and by_default]
 
 
 def _vary_relocation(policy: Policy) -> Iterator[Options]:

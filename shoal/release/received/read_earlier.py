@@ -92,30 +92,9 @@ def read_earlier(frame: Frame, policy: Policy, table: CodedTable, given: Sequenc
     """
     given = [Given.of(one) for one in given]
     names = [one.name_in_messages(number) for number, one in enumerate(given, 1)]
-    if len(given) > MOST:
-        raise DataError(f"{len(given):,} earlier releases are given; at most {MOST} can be intersected")
-    if policy.pseudonyms:
-        raise DataError(
-            "earlier releases cannot be intersected with one whose rows can be followed by pseudonyms: who recognises "
-            "one row has all of them"
-        )
-    if policy.groups:
-        raise DataError(
-            f"earlier releases cannot be intersected where guarantees count a {policy.groups[0]}, too: only people are "
-            "followed from one release to the next"
-        )
-    if table.context.population is not None and table.rows != frame.rows:
-        raise DataError("earlier releases cannot be read where a column of the table says who is in it")
+    _check_intersection(len(given), frame, policy, table)
     whose = policy.people
-    originals = [_original(one, policy, name) for one, name in zip(given, names, strict=True)]
-    missing = [name for name, one in zip(names, originals, strict=True) if one is None]
-    if whose and missing:
-        raise DataError(
-            f"{missing[0]}: the policy counts people ({', '.join(whose)}), and only the original of that release says "
-            "whose its rows are: give it, "
-            + either(command="with --earlier-original FILE", python='as {"release": .., "original": ..}')
-            + ", or in the policy"
-        )
+    originals = _read_originals(given, names, policy)
     tables = [one for one in originals if one is not None]
     attributes, codes = _code_originals(frame, tables, table, policy)
     persons, people = _persons(frame, tables, whose)
@@ -151,6 +130,38 @@ def read_earlier(frame: Frame, policy: Policy, table: CodedTable, given: Sequenc
         strangers += published.rows
         issues.append(issue)
     return Earlier(tuple(issues), persons[0], people, lasting, int(absent.sum()), _notes(whose))
+
+
+def _check_intersection(releases: int, frame: Frame, policy: Policy, table: CodedTable) -> None:
+    """Reject what earlier releases cannot be intersected with."""
+    if releases > MOST:
+        raise DataError(f"{releases:,} earlier releases are given; at most {MOST} can be intersected")
+    if policy.pseudonyms:
+        raise DataError(
+            "earlier releases cannot be intersected with one whose rows can be followed by pseudonyms: who recognises "
+            "one row has all of them"
+        )
+    if policy.groups:
+        raise DataError(
+            f"earlier releases cannot be intersected where guarantees count a {policy.groups[0]}, too: only people are "
+            "followed from one release to the next"
+        )
+    if table.context.population is not None and table.rows != frame.rows:
+        raise DataError("earlier releases cannot be read where a column of the table says who is in it")
+
+
+def _read_originals(given: Sequence[Given], names: Sequence[str], policy: Policy) -> list[Frame | None]:
+    """Read what the releases were made from; all of it is needed if the policy counts people."""
+    originals = [_original(one, policy, name) for one, name in zip(given, names, strict=True)]
+    missing = [name for name, one in zip(names, originals, strict=True) if one is None]
+    if policy.people and missing:
+        raise DataError(
+            f"{missing[0]}: the policy counts people ({', '.join(policy.people)}), and only the original of that "
+            "release says whose its rows are: give it, "
+            + either(command="with --earlier-original FILE", python='as {"release": .., "original": ..}')
+            + ", or in the policy"
+        )
+    return originals
 
 
 def _notes(whose: Sequence[str]) -> tuple[str, ...]:

@@ -128,9 +128,22 @@ def possible(published: Published, table: CodedTable | None, claimed: Making | N
     unshuffled = Making((tuple(range(quasi)),)) if quasi > 1 else APART
     if table is None or not published.in_ranges:
         ways = [unshuffled] if apart else [INTACT, unshuffled, *_ways_with_links(quasi, sensitive)]
-        found = _first(claimed, [*ways, APART] if table is not None else ways, claimed is not None and apart)
-        return Ways(tuple(found), complete=quasi < 2)
+        if table is not None:
+            ways.append(APART)
+        return Ways(tuple(_first(claimed, ways) if apart else ways), complete=quasi < 2)
     combinations = Combinations(published, table, quasi + sensitive)
+    found = _ways_by_combinations(combinations, claimed, unshuffled, apart=apart)
+    of_people = combinations.of_people() if table.context.population is not None else ()
+    found += [Making.of(Shuffling(groups)) for groups in of_people or ()]
+    found = list(dict.fromkeys(found))
+    return Ways(tuple(_first(claimed, found) if claimed in found else found), of_people is not None)
+
+
+def _ways_by_combinations(
+    combinations: Combinations, claimed: Making | None, unshuffled: Making, *, apart: bool
+) -> list[Making]:
+    """Return the ways that the combinations of values in the original leave possible."""
+    quasi, sensitive = combinations.quasi, combinations.columns - combinations.quasi
     found = [Making.of_groups(groups, quasi, sensitive) for groups in combinations.largest(quasi)]
     if apart:
         found = [way if way.in_buckets else unshuffled for way in found]
@@ -138,9 +151,7 @@ def possible(published: Published, table: CodedTable | None, claimed: Making | N
         found.append(INTACT)
     if combinations.unseen():
         found += [APART] if claimed is None or not _may_be(claimed, combinations) else [claimed, APART]
-    of_people = combinations.of_people() if table.context.population is not None else ()
-    found += [Making.of(Shuffling(groups)) for groups in of_people or ()]
-    return Ways(tuple(_first(claimed, list(dict.fromkeys(found)), claimed in found)), of_people is not None)
+    return found
 
 
 def as_recorded(way: Making, published: Published, table: CodedTable | None, *, apart: bool) -> Ways:
@@ -186,6 +197,6 @@ def _ways_with_links(quasi: int, sensitive: int) -> list[Making]:
     return list(dict.fromkeys([whole, *(Making(alone, (j,) * sensitive) for j in range(quasi))]))
 
 
-def _first(claimed: Making | None, ways: list[Making], there: bool) -> list[Making]:
+def _first(claimed: Making | None, ways: list[Making]) -> list[Making]:
     """Put the claimed way first, so that it names the release; the verdicts are those of the worst way anyhow."""
-    return [claimed, *(way for way in ways if way != claimed)] if there and claimed is not None else ways
+    return ways if claimed is None else [claimed, *(way for way in ways if way != claimed)]

@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from shoal.apps.studio.data.source import Source
 from shoal.apps.studio.form_values import read_field
+from shoal.apps.studio.jobs import Order
 from shoal.apps.studio.page import report_page
 from shoal.apps.studio.project import Project
 from shoal.errors import DataError
@@ -61,6 +62,7 @@ def _forget(project: Project, form: FormData) -> None:
 
 
 def _run(project: Project, form: FormData) -> None:
+    from shoal.judging.read_case import Received
     from shoal.policy import Policy
 
     settings = _settings(project)
@@ -84,18 +86,16 @@ def _run(project: Project, form: FormData) -> None:
         )
     original = None if settings["without_original"] else given.get("original") or project.source
     places = {name: one.place for name, one in (given | {"original": original}).items() if one is not None}
-    project.jobs.start(
-        KIND,
-        f"Audit {given['release'].name}",
-        "shoal.apps.studio.job_tasks.audit_task:audit",
-        {
-            **{name: places.get(name) for name in ("release", "original", "record", "second")},
-            "policy": policy.to_toml(),
-            "base": policy.base,
-            "suppressed_as": settings["suppressed_as"] or None,
-        },
-        policy=policy.to_toml(),
+    received = Received(
+        places["release"],
+        places.get("original"),
+        places.get("second"),
+        suppressed_as=settings["suppressed_as"] or None,
+        record=places.get("record"),
     )
+    arguments = {"received": received, "policy": policy.to_toml(), "base": policy.base}
+    title, work = f"Audit {given['release'].name}", "shoal.apps.studio.job_tasks.audit_task:audit"
+    project.jobs.start(Order(KIND, title, work, arguments, policy.to_toml()))
 
 
 def _report(project: Project, query: QueryParams) -> Response:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from shoal.apps.studio.history import Tables
 from shoal.apps.studio.job_tasks.compare_task import Began, Ended, Planned
-from shoal.apps.studio.jobs import Job
+from shoal.apps.studio.jobs import Job, Order
 from shoal.apps.studio.project import Project
 from shoal.judging.measures import MEASURES
 from shoal.pipeline.comparison import Comparison, Trial
@@ -99,13 +99,10 @@ def start_compare(project: Project, options: Mapping[str, Any]) -> Job:
     """Begin to compare methods under the policy, or raise its problems."""
     policy = project.require_policy()
     found = Trials(0, policy, without_method(project.tables), dict(options))
+    work = "shoal.apps.studio.job_tasks.compare_task:compare"
+    arguments = {"options": options}
     job = project.start(
-        KIND,
-        "Compare methods",
-        "shoal.apps.studio.job_tasks.compare_task:compare",
-        policy.to_toml(),
-        heed=found.take_note,
-        options=options,
+        Order(KIND, "Compare methods", work, arguments, policy.to_toml(), heed=found.take_note)
     )
     found.job = job.number
     project.store[KIND] = found
@@ -117,7 +114,7 @@ def start_explain(project: Project, seconds: float) -> Job:
     """Begin to find out what each requirement costs."""
     policy = project.require_policy()
     title, work = "Explain what each requirement costs", "shoal.apps.studio.job_tasks.compare_task:explain"
-    job = project.start(EXPLAIN, title, work, policy.to_toml(), seconds=seconds)
+    job = project.start(Order(EXPLAIN, title, work, {"seconds": seconds}, policy.to_toml()))
     project.store[EXPLAIN] = (job.number, policy)
     return job
 

@@ -93,7 +93,7 @@ def items(project: Project, made: Made) -> list[Item]:
             found.append(Item(f"{kind}-{at}", name, title, ABOUT[kind], may, made.folder / name))
     job = project.jobs.latest(PAPERS)
     # Of this very release: one of the same policy in another format, or of a file that has changed, is another one.
-    if job is not None and job.state == "done" and job.arguments["release"] == made.path:
+    if job is not None and job.state == "done" and job.order.arguments["release"] == made.path:
         for edition in (one for one in EDITIONS if one in job.result):
             path, title = job.folder / job.result[edition], f"Report, {edition} edition"
             public = may and edition == "public"
@@ -104,7 +104,7 @@ def items(project: Project, made: Made) -> list[Item]:
         Item("command", "command.txt", "Commands", ABOUT["command"], False, text=_commands(project, made)),
     ]
     stored = project.jobs.latest(STORE)
-    if stored is not None and stored.state == "done" and stored.policy == made.policy:
+    if stored is not None and stored.state == "done" and stored.order.policy == made.policy:
         path = stored.folder / RECORD
         found.append(Item("stored", "record-database.json", "Record, database", ABOUT["stored"], False, path))
     if (made.folder / KEYS).exists():

@@ -12,11 +12,12 @@ from starlette.responses import FileResponse, PlainTextResponse, Response
 from shoal.apps.studio.compare.trials import trials_of
 from shoal.apps.studio.form_values import read_database, read_field
 from shoal.apps.studio.handover.items import PAPERS, STORE, Item, items, write_zip, written
-from shoal.apps.studio.jobs import Job
+from shoal.apps.studio.jobs import Job, Order
 from shoal.apps.studio.look.current_release import Made, endings, extension_of, start_release
 from shoal.apps.studio.page import report_page
 from shoal.apps.studio.project import Project
 from shoal.apps.studio.screens import Action, State
+from shoal.documents.report.report_parts import SignOff
 from shoal.errors import DataError
 from shoal.io.databases import DatabaseTable
 from shoal.policy import Policy
@@ -101,15 +102,13 @@ def _reports(project: Project, form: FormData) -> None:
     signed = {name: str(form.get(name, "")).strip()[:500] for name in SIGNED}
     project.store["signed"] = signed
     tried = trials_of(project)
-    project.start(
-        PAPERS,
-        "Write the reports",
-        "shoal.apps.studio.job_tasks.reports:papers",
-        made.policy,
-        release=made.path,
-        signed=signed,
-        comparison=None if tried is None or tried.stale(project) else tried.comparison()[0],
-    )
+    arguments = {
+        "release": made.path,
+        "comparison": None if tried is None or tried.stale(project) else tried.comparison()[0],
+        "sign_off": SignOff(**signed),
+    }
+    work = "shoal.apps.studio.job_tasks.reports:papers"
+    project.start(Order(PAPERS, "Write the reports", work, arguments, made.policy))
 
 
 def _write(project: Project, form: FormData) -> None:
@@ -142,15 +141,9 @@ def _database(project: Project, form: FormData) -> None:
     def after(_job: Job) -> None:
         project.store["handed"] = f"written to {table}"
 
-    project.start(
-        STORE,
-        f"Write the release to {table}",
-        "shoal.apps.studio.job_tasks.store:store",
-        made.policy,
-        after=after,
-        target=target,
-        force="force" in form,
-    )
+    work = "shoal.apps.studio.job_tasks.store:store"
+    arguments = {"target": target, "force": "force" in form}
+    project.start(Order(STORE, f"Write the release to {table}", work, arguments, made.policy, after))
 
 
 def _zip(project: Project, form: FormData) -> Response:

@@ -8,8 +8,8 @@ from typing import Any
 from shoal.apps.studio.job_worker import Line
 from shoal.documents.report.build_report import EDITIONS, Study
 from shoal.documents.report.report_parts import SignOff
-from shoal.documents.report.subject import read_subject
-from shoal.io.databases import DatabaseTable
+from shoal.documents.report.subject import Subject, read_subject
+from shoal.judging.read_case import Received
 from shoal.pipeline.audit import audit as audit_release
 from shoal.pipeline.audit import audit_case
 from shoal.policy import Policy
@@ -20,25 +20,21 @@ from shoal.release.results import Clock
 def audit(
     line: Line,
     *,
-    release: str | Path,
+    received: Received,
     policy: str,
     base: Path,
-    original: str | Path | DatabaseTable | None,
-    record: Path | None,
-    second: str | Path | None,
-    suppressed_as: str | None,
 ) -> dict[str, Any]:
     """Judge a release; with its original, attack it as well and write both editions of the report."""
     chosen = Policy.from_toml(policy, base)
-    given: dict[str, Any] = {"record": record, "second": second, "suppressed_as": suppressed_as}
-
-    if original is None:
-        found = audit_release(release, chosen, progress=line.progress, **given)
+    subject: Subject | None = None
+    if received.original is None:
+        found = audit_release(
+            received.release, chosen, second=received.second, suppressed_as=received.suppressed_as,
+            record=received.record, progress=line.progress,
+        )  # fmt: skip
     else:
         clock = Clock()
-        subject = read_subject(
-            release, chosen, original=original, clock=clock, progress=line.progress, **given
-        )
+        subject = read_subject(received, chosen, clock, line.progress)
         found = audit_case(subject, clock=clock)
     out: dict[str, Any] = {
         "summary": found.summary(),
@@ -47,7 +43,7 @@ def audit(
         "sections": (),
     }
     line.note(out["summary"])
-    if original is None:
+    if subject is None:
         return out
     study = Study.of(subject, None, SignOff(), line.progress)
     for edition in EDITIONS:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,21 +26,18 @@ def network(
     edges: str | Path | None,
     policy: str,
     base: Path,
-    id: str | None,
-    alpha: float,
-    samples: int,
     kind: str,
+    options: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Mask a network, and write it with its papers into the job's folder."""
+    """Mask a network, and write it with its papers into the job's folder; `options` are those of the masking."""
     place = line.folder / "masked"
     files = NetworkFiles(
         folder=place, kind=kind, record=line.folder / "record.json", report=line.folder / "report-private.html",
         cards=[line.folder / "card.md", line.folder / "card.json"],
     )  # fmt: skip
     result = anonymize_network_files(
-        nodes, edges, Policy.from_toml(policy, base), files, id=id, alpha=alpha, samples=samples,
-        progress=line.progress,
-    )  # fmt: skip
+        nodes, edges, Policy.from_toml(policy, base), files, progress=line.progress, **options
+    )
     return {
         "summary": result.summary(),
         "attack_head": ATTACK_HEAD,

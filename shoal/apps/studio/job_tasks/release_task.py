@@ -17,7 +17,7 @@ from shoal.documents.report.subject import subject_of
 from shoal.io import Frame
 from shoal.io.databases import DatabaseTable
 from shoal.judging.measures import MEASURES
-from shoal.pipeline.anonymize import make_files
+from shoal.pipeline.anonymize import Outputs, make_files
 from shoal.policy import Policy
 from shoal.release.render import render
 from shoal.release.results import Result, plain
@@ -35,10 +35,11 @@ def release(
     def second(stage: str, share: float) -> None:
         line.progress(f"look: {stage}", 0.65 + 0.35 * share)
 
-    result, made = make_files(
-        source, chosen, folder / output, record=folder / RECORD, cards=[folder / name for name in CARDS],
-        codebooks=[folder / name for name in CODEBOOKS], keys=folder / KEYS if keys else None, progress=first,
+    outputs = Outputs(
+        folder / output, record=folder / RECORD, cards=[folder / name for name in CARDS],
+        codebooks=[folder / name for name in CODEBOOKS], keys=folder / KEYS if keys else None,
     )  # fmt: skip
+    result, made = make_files(source, chosen, outputs, progress=first)
     line.note(result.summary())
     line.progress("look: rows side by side", 0.62)
     table = made.case.original

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
 from shoal.apps.studio.job_worker import Line
@@ -11,6 +10,7 @@ from shoal.documents.report.build_report import EDITIONS, study_release
 from shoal.documents.report.report_parts import SignOff
 from shoal.errors import PolicyError
 from shoal.io.databases import DatabaseTable
+from shoal.judging.read_case import Received
 from shoal.pipeline.comparison import Comparison
 from shoal.policy import Policy
 
@@ -22,16 +22,14 @@ def papers(
     policy: str,
     base: Path,
     release: Path,
-    signed: Mapping[str, str],
     comparison: Comparison | None,
+    sign_off: SignOff,
 ) -> dict[str, str]:
     """Write the report in each edition; return the names of the files by edition, and why one is ``refused``."""
     chosen = Policy.from_toml(policy, base)
     names: dict[str, str] = {}
-    study = study_release(
-        release, chosen, original=source, record=release.parent / RECORD, comparison=comparison,
-        sign_off=SignOff(**signed), progress=line.progress,
-    )  # fmt: skip
+    received = Received(release, source, record=release.parent / RECORD)
+    study = study_release(received, chosen, comparison, sign_off, line.progress)
     for edition in EDITIONS:
         try:
             made = study.report(edition, line.progress)

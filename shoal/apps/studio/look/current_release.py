@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from shoal.apps.studio.jobs import Job
+from shoal.apps.studio.jobs import Job, Order
 from shoal.apps.studio.project import Project
 from shoal.io.formats import FORMATS, FileFormat, file_format_of
 from shoal.release.conclusion import Conclusion
@@ -85,12 +85,12 @@ def start_release(project: Project) -> Job:
         project.release = replace(job.result, seconds=job.seconds_elapsed)
         project.store.pop("handed", None)  # that was another one
 
-    return project.start(
-        KIND,
+    title, work = (
         f"Make the release ({policy.method.name})",
         "shoal.apps.studio.job_tasks.release_task:release",
-        policy.to_toml(),
-        after=after,
-        output=f"release{extension_of(project)}",
-        keys=bool(project.store.get("keys")) and bool(policy.pseudonyms),
     )
+    arguments = {
+        "output": f"release{extension_of(project)}",
+        "keys": bool(project.store.get("keys")) and bool(policy.pseudonyms),
+    }
+    return project.start(Order(KIND, title, work, arguments, policy.to_toml(), after))

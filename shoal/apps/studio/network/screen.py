@@ -12,6 +12,7 @@ from starlette.responses import FileResponse, Response
 from shoal.apps.studio.data.source import Source
 from shoal.apps.studio.form_values import read_field
 from shoal.apps.studio.handover.items import Item, write_zip
+from shoal.apps.studio.jobs import Order
 from shoal.apps.studio.page import report_page
 from shoal.apps.studio.project import Project
 from shoal.apps.studio.screens import Action
@@ -36,7 +37,7 @@ def context(project: Project, query: QueryParams) -> Mapping[str, Any]:
         "kinds": TABLE_FORMATS,
         "job": job,
         "found": job.result if job is not None and job.state == "done" else None,
-        "policy_changed": job is not None and job.policy != project.toml,
+        "policy_changed": job is not None and job.order.policy != project.toml,
     }
 
 
@@ -92,20 +93,16 @@ def _make(project: Project, form: FormData) -> None:
     settings["id"] = str(form.get("id", ""))
     settings["kind"] = str(form.get("kind", "csv"))
     assert project.source is not None
-    project.jobs.start(
-        KIND,
-        "Mask the network",
-        "shoal.apps.studio.job_tasks.network_task:network",
-        {
-            "nodes": project.place() if graph is None else graph.place,
-            "edges": edges.place if graph is None and edges is not None else None,
-            "policy": policy.to_toml(),
-            "base": project.base,
-            "id": settings["id"] or None,
-            **{name: settings[name] for name in ("alpha", "samples", "kind")},
-        },
-        policy=project.toml,
-    )
+    arguments = {
+        "nodes": project.place() if graph is None else graph.place,
+        "edges": edges.place if graph is None and edges is not None else None,
+        "policy": policy.to_toml(),
+        "base": project.base,
+        "kind": settings["kind"],
+        "options": {"id": settings["id"] or None, **{name: settings[name] for name in ("alpha", "samples")}},
+    }
+    work = "shoal.apps.studio.job_tasks.network_task:network"
+    project.jobs.start(Order(KIND, "Mask the network", work, arguments, project.toml))
 
 
 def _zip(project: Project, _form: FormData) -> Response:
@@ -114,7 +111,7 @@ def _zip(project: Project, _form: FormData) -> Response:
         raise DataError("there is no masked network yet")
     chosen = [Item(name, name, name, "", True, job.folder / "masked" / name) for name in job.result["public"]]
     chosen += [Item(name, name, name, "", public, job.folder / name) for name, public in PAPERS.items()]
-    chosen.append(Item("policy", "policy.toml", "Policy", "", False, text=job.policy))
+    chosen.append(Item("policy", "policy.toml", "Policy", "", False, text=job.order.policy))
     path = project.folder.inside("zip") / "shoal-network.zip"
     write_zip(chosen, path)
     return FileResponse(path, filename=path.name)
