@@ -42,36 +42,35 @@ def encode(source: Frame | Sheet | pl.DataFrame, plan: Sequence[ColumnPlan]) -> 
     """
     table = source if isinstance(source, Frame) else _InMemory(Sheet.of(source))
     _check_columns(table, plan)
-    problems: list[tuple[str, ShoalError]] = []
     by_name = {column.name: column for column in plan}
     planned = [by_name[name] for name in table.columns if name in by_name]
     quasi = [column for column in planned if column.role.generalized]
-    sensitive = [column for column in planned if column.role.protected]
-    found = _code_columns(table, [*quasi, *sensitive], problems)
+    found = _code_columns(table, [*quasi, *(column for column in planned if column.role.protected)])
     attributes, secrets = found[: len(quasi)], found[len(quasi) :]
-    if problems:
-        raise_together(problems)
-    kept = [column.name for column in planned if column.role.is_shown_unchanged]
-    columns = [column.name for column in planned if not column.is_removed]
-    # By name: in a list, polars renames a column whose name is empty, as names of index columns often are.
-    own = {one.attribute.name: one.kept for one in secrets}
-    shown = {name: _keep_column(table, name) if (mine := own.get(name)) is None else mine for name in kept}
-    dropped = tuple(name for name in table.columns if name not in columns)
-    weights = next((column.name for column in planned if column.role == WEIGHT), None)
-    if weights is not None:
-        check_weights(table.column(weights))
+    columns = [column for column in planned if not column.is_removed]
+    names = tuple(column.name for column in columns)
     values = _columns(secrets, table.rows)
-    countings = _countings(table, values, [column for column in planned if column.role.counted])
-    named = [name for name in columns if by_name[name].role.removed]
     return CodedTable(
         _columns(attributes, table.rows),
         values,
-        Kept(shown, weights),
-        tuple(columns),
-        countings,
-        dropped=dropped,
-        named=pl.DataFrame({name: table.column(name) for name in named}),
+        _keep_columns(table, planned, secrets),
+        names,
+        _countings(table, values, [column for column in planned if column.role.counted]),
+        dropped=tuple(name for name in table.columns if name not in names),
+        named=pl.DataFrame({one.name: table.column(one.name) for one in columns if one.role.removed}),
     )
+
+
+def _keep_columns(table: _Columns, planned: Sequence[ColumnPlan], secrets: Sequence[_Column]) -> Kept:
+    """Return the columns that are published as they are."""
+    # By name: in a list, polars renames a column whose name is empty, as names of index columns often are.
+    own = {one.attribute.name: one.kept for one in secrets}
+    kept = [column.name for column in planned if column.role.is_shown_unchanged]
+    shown = {name: _keep_column(table, name) if (mine := own.get(name)) is None else mine for name in kept}
+    weights = next((column.name for column in planned if column.role == WEIGHT), None)
+    if weights is not None:
+        check_weights(table.column(weights))
+    return Kept(shown, weights)
 
 
 def _columns(found: Sequence[_Column], rows: int) -> Columns:
@@ -199,9 +198,9 @@ class _Column(Brief):
     """Its values by these codes, exactly as they came; None if codes do not tell them."""
 
 
-def _code_columns(
-    table: _Columns, plan: Sequence[ColumnPlan], problems: list[tuple[str, ShoalError]]
-) -> list[_Column]:
+def _code_columns(table: _Columns, plan: Sequence[ColumnPlan]) -> list[_Column]:
+    """Code columns, or raise the problems of all of them together."""
+
     def one(column: ColumnPlan) -> _Column | ShoalError:
         try:
             values = table.code_column(column.name)
@@ -219,9 +218,11 @@ def _code_columns(
         )
 
     found = in_threads(one, plan, many=table.rows > PIECE)
-    problems += [
+    problems = [
         (column.name, own) for column, own in zip(plan, found, strict=True) if isinstance(own, ShoalError)
     ]
+    if problems:
+        raise_together(problems)
     return [own for own in found if isinstance(own, _Column)]
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from shoal.coding.roles import PERSON
+from shoal.coding.column_plan import ColumnPlan
 from shoal.documents.codebook.label_losses import losses_shown, mean_loss
 from shoal.judging.case import Case
 from shoal.judging.models.hybrid_k import false_shares
 from shoal.judging.public_case import public_case, shows_levels
 from shoal.methods import METHODS
 from shoal.policy import Policy
-from shoal.release.record import make_card
+from shoal.release.record import PUBLISHED_AS, make_card
 
 LOSS = "loss"
 """What public documents call the mean of `losses_shown`."""
@@ -39,6 +39,8 @@ def card_of(
     outside = public_case(case)
     losses = losses_shown(outside.count_texts, policy)
     published, limit = outside.published, case.requirements.suppression
+    # Methods that do not generalize report what they do instead.
+    words = {**PUBLISHED_AS, **facts.get("published_as", {})}
     return make_card(
         {
             "rows": published.rows,
@@ -47,22 +49,34 @@ def card_of(
             "buckets": published.buckets,
             "method": policy.method.name,
             "levels": facts.get("levels") if shows_levels(case) else None,
-            "losses": losses,
-            "groups": facts.get("groups"),
-            "published_as": facts.get("published_as", {}),
-            "budget": false_cells_allowed(case, policy),
+            "shuffled_together": facts.get("groups"),
+            "cells_changed_at_most": false_cells_allowed(case, policy),
+            "codes_for_missing_are_null": list(recoded),
+            "rows_that_can_be_followed": list(case.notes_on_following),
         },
-        roles={plan.name: plan.publish or plan.role for plan in policy.plans(columns)},
-        groups={name: own.group for name, own in policy.columns.items() if own.group is not None},
-        verdicts=case.verdicts,
-        meanings=case.meanings(),
-        measures=public_measures(outside, losses),
-        seed=seed,
-        recoded=recoded,
-        following=case.notes_on_following,
-        person=policy.names(PERSON),
-        perturbed={name: way.title for name, way in policy.perturbations.items()},
+        [
+            {
+                "name": plan.name,
+                "role": plan.role,
+                "published": _describe_column(plan, policy, words),
+                "loss": losses.get(plan.name),
+            }
+            for plan in policy.plans(columns)
+        ],
+        case.verdicts,
+        case.meanings(),
+        public_measures(outside, losses),
+        seed,
     )
+
+
+def _describe_column(plan: ColumnPlan, policy: Policy, words: Mapping[str, str]) -> str:
+    """Say how a column is published."""
+    if plan.group is not None:
+        return f"removed; guarantees count by {plan.group}"
+    if plan.name in policy.perturbations:  # it shows other values than its own
+        return f"perturbed: {policy.perturbations[plan.name].title}"
+    return words[plan.publish or plan.role]
 
 
 def false_cells_allowed(case: Case, policy: Policy) -> float | None:

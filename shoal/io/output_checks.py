@@ -22,6 +22,8 @@ from shoal.support.wording import printable
 if TYPE_CHECKING:
     import polars as pl
 
+    from shoal.io.formats.format import FileFormat
+
 _LIKE_A_DRAFT = "files of such a name are drafts of Shoal, which the next run removes"
 
 
@@ -124,13 +126,7 @@ def check_writable(path: str | Path, *, force: bool = False, table: bool = True)
         raise OutputError(f"{path} is a directory; add a file name")
     if is_draft(target.name):
         raise OutputError(f"{path}: {_LIKE_A_DRAFT}; choose another name")
-    chosen = file_format_of(target)
-    if table and chosen is None and (suffix := suffix_of(target)) is not None:
-        title = FORMATS[suffixes()[suffix]].title
-        written = ", ".join(known for known in suffixes() if file_format_of(Path(f"x{known}")) is not None)
-        raise OutputError(f"{path}: Shoal reads {title}, but does not write it; it writes {written}")
-    if table and chosen is None:
-        raise OutputError(f"{path}: unknown file ending; known are {', '.join(suffixes())}")
+    chosen = _require_format(target, path) if table else None
     if target.exists():
         if not target.is_file():
             raise OutputError(f"{path} is not a regular file; choose another name")
@@ -142,9 +138,20 @@ def check_writable(path: str | Path, *, force: bool = False, table: bool = True)
         raise OutputError(f"{path}: there is no directory {target.parent}; create it first")
     if not os.access(target.parent, os.W_OK | os.X_OK):
         raise OutputError(f"{path}: no permission to write in {target.parent}")
-    missing = (
-        chosen.what_to_install(writing=True) or why_not_named(target) if table and chosen is not None else ""
-    )
+    missing = "" if chosen is None else chosen.what_to_install(writing=True) or why_not_named(target)
     if missing:
         raise OutputError(f"{printable(str(path))}: {missing}")
     return target
+
+
+def _require_format(target: Path, path: str | Path) -> FileFormat:
+    """Return the format that the ending of a table's file names."""
+    chosen = file_format_of(target)
+    if chosen is not None:
+        return chosen
+    suffix = suffix_of(target)
+    if suffix is None:
+        raise OutputError(f"{path}: unknown file ending; known are {', '.join(suffixes())}")
+    title = FORMATS[suffixes()[suffix]].title
+    written = ", ".join(known for known in suffixes() if file_format_of(Path(f"x{known}")) is not None)
+    raise OutputError(f"{path}: Shoal reads {title}, but does not write it; it writes {written}")

@@ -125,23 +125,23 @@ def _plain(column: pl.Series, *, masked: bool = False) -> Any:
     if isinstance(dtype, pl.Categorical):
         used = column.cast(pl.String).drop_nulls().unique().sort()
         return _categorical(column.cast(pl.String).cast(pl.Enum(used)), ordered=False)
-    if dtype == pl.String:
+    if dtype == pl.String or isinstance(dtype, pl.Datetime | pl.Duration):
         return column.to_pandas().array
-    if dtype == pl.Boolean:
-        whole = column.fill_null(False).to_numpy()
-        return pd.arrays.BooleanArray(whole, column.is_null().to_numpy()) if masked or nulls else whole
-    if dtype.is_integer() and dtype not in (pl.Int128, pl.UInt128):
-        whole = column.fill_null(0).to_numpy()
-        return pd.arrays.IntegerArray(whole, column.is_null().to_numpy()) if masked or nulls else whole
-    if dtype.is_float():
-        # Among numpy's floats NaN means null, so a NaN that is a value needs a type with a null of its own.
-        nan = bool(column.is_nan().any())
-        if dtype in (pl.Float32, pl.Float64) and (masked or nan):
-            return pd.arrays.FloatingArray(column.fill_null(0.0).to_numpy(), column.is_null().to_numpy())
-        return _arrow_backed(column) if nan else column.fill_null(float("nan")).to_numpy()
-    if isinstance(dtype, pl.Datetime | pl.Duration):
-        return column.to_pandas().array
-    return _objects(column)
+    if dtype == pl.Boolean or (dtype.is_integer() and dtype not in (pl.Int128, pl.UInt128)):
+        whole = column.fill_null(False if dtype == pl.Boolean else 0).to_numpy()
+        kind = pd.arrays.BooleanArray if dtype == pl.Boolean else pd.arrays.IntegerArray
+        return kind(whole, column.is_null().to_numpy()) if masked or nulls else whole
+    return _plain_floats(column, masked=masked) if dtype.is_float() else _objects(column)
+
+
+def _plain_floats(column: pl.Series, *, masked: bool) -> Any:
+    """Among numpy's floats NaN means null, so a NaN that is a value needs a type with a null of its own."""
+    import pandas as pd
+
+    nan = bool(column.is_nan().any())
+    if column.dtype in (pl.Float32, pl.Float64) and (masked or nan):
+        return pd.arrays.FloatingArray(column.fill_null(0.0).to_numpy(), column.is_null().to_numpy())
+    return _arrow_backed(column) if nan else column.fill_null(float("nan")).to_numpy()
 
 
 def _categorical(column: pl.Series, *, ordered: bool) -> Any:

@@ -11,7 +11,7 @@ from shoal.judging.public_case import public_case
 from shoal.network.judge_network import BY_STRUCTURE, NetworkAudit, network_case
 from shoal.network.masked import MaskedNetwork
 from shoal.policy import Policy
-from shoal.release.record import make_card
+from shoal.release.record import PUBLISHED_AS, make_card
 
 MEANINGS = {
     "suppression": SUPPRESSION_MEANING,
@@ -54,17 +54,21 @@ def network_card(
             "buckets": None,
             "method": "network clustering",
             "levels": None,
-            "losses": losses,
-            "groups": None,
-            "published_as": {},
-            "budget": None,
         },
-        roles={name: str(column.role) for name, column in policy.columns.items()},
-        verdicts=[verdict for verdict, _ in told],
-        meanings=[meaning for _, meaning in told],
+        [
+            {
+                "name": name,
+                "role": str(column.role),
+                "published": PUBLISHED_AS[str(column.role)],
+                "loss": losses.get(name),
+            }
+            for name, column in policy.columns.items()
+        ],
+        [verdict for verdict, _ in told],
+        [meaning for _, meaning in told],
         # The structural loss follows from the published counts.
-        measures={"nsil": report.measures["nsil"], **public_measures(outside, losses)},
-        seed=seed,
+        {"nsil": report.measures["nsil"], **public_measures(outside, losses)},
+        seed,
     )
     return card | {
         "edges_published": report.edges_published,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from shoal.coding.roles import IDENTIFIER, PERSON, QUASI, SENSITIVE, WEIGHT
 from shoal.errors import Problem, did_you_mean
 from shoal.judging.measures import MEASURES
-from shoal.judging.models import GroupModel
+from shoal.judging.models import GroupModel, Model
 from shoal.methods import METHODS
 from shoal.policy.adversaries import adversary_problems, check_stopped
 from shoal.policy.column_checks import column_problems, without_safe_harbor
@@ -143,19 +143,27 @@ def _check_people(draft: Draft, *, judged: bool) -> list[Problem]:
     if draft.population is not None and draft.population.has_table:
         hint = "leave out the population, or the role person; its size alone is possible"
         found.append(Problem("population", f"counts its rows as people, {whose}", hint))
-    models = draft.privacy.models(draft.names(SENSITIVE)) if judged and draft.privacy is not None else ()
+    if judged and draft.privacy is not None:
+        models = draft.privacy.models(draft.names(SENSITIVE))
+        found += _check_groups(draft, models)
+        for model in models:
+            if not model.about_classes:
+                message = f"{model.name} is about rows, not about people, {whose}"
+                hint = "ask for k without a notion, relocation or presence"
+                found.append(Problem(f"privacy.{model.key.name}", message, hint))
+    return found
+
+
+def _check_groups(draft: Draft, models: Sequence[Model]) -> list[Problem]:
+    """Return the requirements that cannot count groups of people, such as households, where a column names them."""
     groups = [name for name in draft.names(PERSON) if draft.columns[name].group is not None]
+    found = []
     for model in models if groups else ():
         if model.about_classes and (not isinstance(model, GroupModel) or model.needs_population()):
             message = (
                 f"{model.name} counts people, and {' and '.join(groups)} asks to count groups of them, too"
             )
             hint = "leave out `group`, or ask for k, or for the highest risk of a prosecutor"
-            found.append(Problem(f"privacy.{model.key.name}", message, hint))
-    for model in models:
-        if not model.about_classes:
-            message = f"{model.name} is about rows, not about people, {whose}"
-            hint = "ask for k without a notion, relocation or presence"
             found.append(Problem(f"privacy.{model.key.name}", message, hint))
     return found
 

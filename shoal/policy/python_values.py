@@ -35,18 +35,23 @@ def python_values(given: Any, path: tuple[str | int, ...] = ()) -> Any:
         raise PolicyError([Problem(format_path(*path), message)])
     if isinstance(given, Mapping):
         return {str(key): python_values(value, (*path, str(key))) for key, value in given.items()}
-    if isinstance(given, FromColumn):
-        return FromColumn(
-            python_values(FromColumn(value) if isinstance(value, list) else value, (*path, place))
-            for place, value in enumerate(given)
-        )
     if isinstance(given, list | tuple):
-        kind = tuple if isinstance(given, tuple) else list
-        return kind(python_values(value, (*path, place)) for place, value in enumerate(given))
+        return _convert_list(given, path)
     if hasattr(given, "collect") or hasattr(given, "columns"):
         message = f"is a {kind_name(given)}: a policy contains names, numbers and paths, and no tables"
         raise PolicyError([Problem(format_path(*path) or "policy", message)])
     # An array or a Series, whose values are converted too, or a scalar of numpy.
     convert = getattr(given, "tolist", None) or getattr(given, "to_list", None)
     found = convert() if convert else given
-    return python_values(FromColumn(found), path) if convert and isinstance(found, list) else found
+    return python_values(FromColumn(found), path) if isinstance(found, list) else found
+
+
+def _convert_list(given: list[Any] | tuple[Any, ...], path: tuple[str | int, ...]) -> Any:
+    """Return a list of the same kind; lists inside a list that was a column were in the column, too."""
+    if isinstance(given, FromColumn):
+        return FromColumn(
+            python_values(FromColumn(value) if isinstance(value, list) else value, (*path, place))
+            for place, value in enumerate(given)
+        )
+    found = [python_values(value, (*path, place)) for place, value in enumerate(given)]
+    return tuple(found) if isinstance(given, tuple) else found

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from shoal import __version__
-from shoal.coding.roles import IDENTIFIER, PERSON, ROLES
+from shoal.coding.roles import ROLES
 from shoal.errors import ShoalBug
 from shoal.release.pseudonyms import PSEUDONYM
 from shoal.release.results import plain
@@ -25,6 +25,14 @@ LOSS_WORDS = (
     "policy; figures that depend on the original are in the private record."
 )
 
+ONLY_IF_SO = (
+    "codes_for_missing_are_null",
+    "shuffled_together",
+    "cells_changed_at_most",
+    "rows_that_can_be_followed",
+)
+"""Facts that a card states only of a release that has them. Columns whose codes for missing became null are those of
+the policy: maybe no published row has such a code."""
 PUBLISHED_AS = {
     **{name: role.published for name, role in ROLES.items()},
     PSEUDONYM: "as random pseudonyms",
@@ -66,35 +74,21 @@ def versions() -> dict[str, str]:
 
 def make_card(
     summary: Mapping[str, Any],
-    *,
-    roles: Mapping[str, str],
+    columns: Sequence[Mapping[str, Any]],
     verdicts: Sequence[Verdict],
     meanings: Sequence[str],
     measures: Mapping[str, float],
     seed: int | None,
-    recoded: Sequence[str] = (),
-    groups: Mapping[str, str] | None = None,
-    following: Sequence[str] = (),
-    person: Collection[str] = (),
-    perturbed: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """Make the public card: what was done, which guarantees hold, what was lost. Nothing about individuals.
 
     `summary` says of the published rows what follows from them and from the policy. How many rows were suppressed does
-    not: who knows all people but one would learn whether the last is in the original. `meanings` says in plain words
-    what each verdict means, in their order; `measures` are those that may be published.
-    `roles` are those of the columns, or ``pseudonym`` for an identifier that is published as tokens. `following` warns
-    of rows that can be followed, and the columns `person` say whose they are. `groups` are the kinds of groups that
-    columns name, such as households. Columns that are `perturbed` show other values than their own, in these words.
-    In the columns `recoded`, codes for missing became null. Only the policy says which codes: maybe no published row
-    has one.
+    not: who knows all people but one would learn whether the last is in the original. `columns` are those of
+    `describe_columns`. `meanings` says in plain words what each verdict means, in their order; `measures` are those
+    that may be published.
     """
     if len(meanings) != len(verdicts):
         raise ShoalBug("every verdict on a card needs a meaning")
-    named = groups or {}
-    changed = {name: f"perturbed: {how}" for name, how in (perturbed or {}).items()}
-    # Methods that do not generalize report what they do instead.
-    words = {**PUBLISHED_AS, **summary["published_as"]}
     return {
         "made_with": f"Shoal {__version__}",
         "made_on": datetime.now(UTC).date().isoformat(),
@@ -105,17 +99,7 @@ def make_card(
         **({"buckets": summary["buckets"]} if summary["buckets"] is not None else {}),
         "method": summary["method"],
         "levels": summary["levels"],
-        "columns": [
-            {
-                "name": name,
-                "role": role if role != PSEUDONYM else PERSON if name in person else IDENTIFIER,
-                "published": changed.get(name, words[role])
-                if name not in named
-                else f"removed; guarantees count by {named[name]}",
-                "loss": summary["losses"].get(name),
-            }
-            for name, role in roles.items()
-        ],
+        "columns": list(columns),
         "guarantees": [
             {
                 "model": verdict.model,
@@ -126,10 +110,7 @@ def make_card(
             for verdict, meaning in zip(verdicts, meanings, strict=True)
         ],
         "measures": {name: plain(value) for name, value in measures.items()},
-        **({"codes_for_missing_are_null": list(recoded)} if recoded else {}),
-        **({"shuffled_together": summary["groups"]} if summary["groups"] is not None else {}),
-        **({"cells_changed_at_most": summary["budget"]} if summary["budget"] is not None else {}),
-        **({"rows_that_can_be_followed": list(following)} if following else {}),
+        **{key: summary[key] for key in ONLY_IF_SO if summary.get(key) not in (None, [])},
     }
 
 

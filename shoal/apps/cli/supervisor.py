@@ -173,32 +173,36 @@ def _wait(child: int, heeded: Sequence[int], notes: int, answer: int, woken: int
             if not text:
                 break
             *lines, rest = (rest + text).split(b"\n")
-            for line in lines:
-                _take_note(line, seen, answer, came=bool(came), asked=asked)
+            _take_notes(lines, seen, answer, came=bool(came), asked=asked)
         if woken in ready:
             came += [number for number in os.read(woken, 64) if number in heeded]
             until = until or time.monotonic() + PATIENCE
         if came and TIDY_UP is not None and seen.owed and not asked:
             asked = True
-            until = time.monotonic() + TIDYING
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(child, TIDY_UP)
+            until = _send_signal(child, TIDY_UP, TIDYING)
         elif came and (not (seen.moving or asked) or len(came) > 1 or time.monotonic() >= until):
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(child, signal.SIGKILL)
-            until = time.monotonic() + PATIENCE
+            until = _send_signal(child, signal.SIGKILL, PATIENCE)
     return _end(child, seen, came, asked)
 
 
-def _take_note(note: bytes, seen: Journal, answer: int, *, came: bool, asked: bool) -> None:
-    """Take one note of the work, and answer whether it may begin to move files: not once an interrupt `came`."""
-    what, value = json.loads(note)
-    seen.take(what, value)
-    if what == "moving" and value:
-        seen.moving = not came
-        if asked or not came:
-            with contextlib.suppress(BrokenPipeError):
-                os.write(answer, TOO_LATE if came else b".")
+def _send_signal(child: int, number: int, seconds: float) -> float:
+    """Send a signal to the work, and return until when it has time to end."""
+    until = time.monotonic() + seconds
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(child, number)
+    return until
+
+
+def _take_notes(notes: Sequence[bytes], seen: Journal, answer: int, *, came: bool, asked: bool) -> None:
+    """Take notes of the work, and answer whether it may begin to move files: not once an interrupt `came`."""
+    for note in notes:
+        what, value = json.loads(note)
+        seen.take(what, value)
+        if what == "moving" and value:
+            seen.moving = not came
+            if asked or not came:
+                with contextlib.suppress(BrokenPipeError):
+                    os.write(answer, TOO_LATE if came else b".")
 
 
 def _end(child: int, seen: Journal, came: Sequence[int], asked: bool) -> int:

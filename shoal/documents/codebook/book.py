@@ -226,57 +226,46 @@ def _numbers(column: pl.Series, role: str, words: str) -> Column:
 
 
 def _column(column: pl.Series, plan: ColumnPlan, most: int | None, single: str) -> Column:
-    texts = label_texts(column)
-    counts = texts.to_frame("text").group_by("text").len(name="rows")
-    shown, often = counts["text"].to_list(), counts["rows"].to_list()
-    present = [text for text in shown if text is not None]
-    missing = dict(zip(shown, often, strict=True)).get(None, 0)
+    texts = label_texts(column).to_frame("text").group_by("text").len(name="rows")
+    counts: dict[str | None, int] = dict(zip(texts["text"].to_list(), texts["rows"].to_list(), strict=True))
+    present = [text for text in counts if text is not None]
     own = (
         cell_type(column.dtype)
         if column.dtype != pl.String
         else _type_of_texts(pl.Series(present, dtype=pl.String))
     )
+    plain = Column(column.name, own, own, plan.role, "as it is", len(present), counts.get(None, 0))
     if not plan.role.generalized:
         if "publish" in plan.role.settings:
-            return _describe_names(column, plan, own, len(present), missing)
-        words = PUBLISHED_AS[plan.role] if not plan.role.removed else "as it is"
-        return _as_it_is(column, plan.role, words, own, shown, often, missing)
+            return _describe_names(plain, plan)
+        words = plain.published if plan.role.removed else PUBLISHED_AS[plan.role]
+        return _list_values(replace(plain, published=words), column, counts)
     kind = parse_hierarchy(plan.hierarchy)
+    wide = replace(plain, published=f"generalized: {_way(kind)}")
     if most is not None and len(present) > most:
-        return Column(column.name, own, own, plan.role, f"generalized: {_way(kind)}", len(present), missing)
-    meanings = meanings_of(kind, present, plan.limit)
-    labels = [
-        Label(text, MISSING if text is None else meanings[text], rows)
-        for text, rows in zip(shown, often, strict=True)
-    ]
-    labels = _in_order(labels)
-    wide = any(label.meaning.kind not in ("value", "missing") for label in labels)
-    words = f"generalized: {_way(kind)}" if wide else single
-    return Column(
-        column.name,
-        "string" if wide and own != "array" else own,
-        _value_type([label.meaning for label in labels]) if wide else own,
-        plan.role,
-        words,
-        len(present),
-        missing,
-        tuple(labels),
+        return wide
+    known = meanings_of(kind, present, plan.limit)
+    labels = _in_order(
+        [Label(text, MISSING if text is None else known[text], rows) for text, rows in counts.items()]
     )
+    if all(label.meaning.kind in ("value", "missing") for label in labels):
+        return replace(plain, published=single, labels=labels)
+    values = _value_type([label.meaning for label in labels])
+    return replace(wide, type=own if own == "array" else "string", values=values, labels=labels)
 
 
-def _describe_names(column: pl.Series, plan: ColumnPlan, own: str, distinct: int, missing: int) -> Column:
+def _describe_names(plain: Column, plan: ColumnPlan) -> Column:
     """Describe a column that names people, or holds pseudonyms: none of its cells is listed."""
-    words = "as it is"
-    if plan.publish is not None:
-        words = f"{PUBLISHED_AS[plan.publish]}: rows with the same one belong to the same person"
-        own = "string"
-    return Column(column.name, own, own, plan.role, words, distinct, missing)
+    if plan.publish is None:
+        return plain
+    words = f"{PUBLISHED_AS[plan.publish]}: rows with the same one belong to the same person"
+    return replace(plain, published=words, type="string", values="string")
 
 
-def _in_order(labels: Sequence[Label]) -> list[Label]:
+def _in_order(labels: Sequence[Label]) -> tuple[Label, ...]:
     """Sort labels by the values that they stand for, wide ones before narrow ones."""
     last_first = sorted(labels, key=lambda label: (label.meaning.ends[1], label.text or ""), reverse=True)
-    return sorted(last_first, key=lambda label: label.meaning.ends[0])
+    return tuple(sorted(last_first, key=lambda label: label.meaning.ends[0]))
 
 
 def _way(kind: Kind) -> str:
@@ -295,30 +284,19 @@ def _plain(setting: Any) -> str:
     return str(setting)
 
 
-def _as_it_is(
-    column: pl.Series,
-    role: str,
-    words: str,
-    own: str,
-    shown: Sequence[str | None],
-    often: Sequence[int],
-    missing: int,
-) -> Column:
-    """Describe a column whose cells are values."""
-    distinct = len(shown) - (missing > 0)
-    labels: list[Label] = []
-    low = high = None
-    if distinct <= LISTED:
-        ordered = own in ("integer", "number")
-        for text, rows in zip(shown, often, strict=True):
-            meaning = MISSING if text is None else _single(text, ordered)
-            labels.append(Label(text, meaning, rows))
-        labels = _in_order(labels)
-    elif own not in ("string", "array", "boolean", "any"):
-        typed = guess_numbers_and_dates(column) if column.dtype == pl.String else column
-        ends = pl.Series([typed.min(), typed.max()], dtype=typed.dtype)
-        low, high = (_single(text, own in ("integer", "number")).values[0] for text in text_of(ends))
-    return Column(column.name, own, own, role, words, distinct, missing, tuple(labels), low, high)
+def _list_values(plain: Column, column: pl.Series, counts: Mapping[str | None, int]) -> Column:
+    """Describe a column whose cells are values: all of them if they are few, else the first and the last."""
+    numeric = plain.type in ("integer", "number")
+    if plain.distinct <= LISTED:
+        meanings = {text: MISSING if text is None else _single(text, numeric) for text in counts}
+        labels = [Label(text, meanings[text], rows) for text, rows in counts.items()]
+        return replace(plain, labels=_in_order(labels))
+    if plain.type in ("string", "array", "boolean", "any"):
+        return plain
+    typed = guess_numbers_and_dates(column) if column.dtype == pl.String else column
+    ends = pl.Series([typed.min(), typed.max()], dtype=typed.dtype)
+    low, high = (_single(text, numeric).values[0] for text in text_of(ends))
+    return replace(plain, low=low, high=high)
 
 
 def _single(text: str, numeric: bool) -> Meaning:
@@ -359,10 +337,9 @@ def _value_type(meanings: Sequence[Meaning]) -> str:
         for end in (*meaning.values, meaning.low, meaning.high, meaning.text or None)
         if end is not None and end not in ("inf", "-inf")
     ]
-    if ends and all(isinstance(end, int) for end in ends):
-        whole = all(meaning.high_included or meaning.low is None for meaning in meanings)
-        return "integer" if whole else "number"
-    if ends and all(isinstance(end, int | float) for end in ends):
-        return "number"
-    texts = [end for end in ends if isinstance(end, str)]
-    return _type_of_texts(pl.Series(texts, dtype=pl.String).unique()) if len(texts) == len(ends) else "string"
+    kinds = {type(end) for end in ends}
+    if kinds <= {str}:
+        return _type_of_texts(pl.Series(ends, dtype=pl.String).unique())
+    if kinds <= {int, bool} and all(meaning.high_included or meaning.low is None for meaning in meanings):
+        return "integer"
+    return "number" if kinds <= {int, bool, float} else "string"

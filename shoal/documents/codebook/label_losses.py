@@ -10,6 +10,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 import polars as pl
 
@@ -58,26 +59,46 @@ def mean_loss(losses: Mapping[str, float], policy: Policy) -> float | None:
 
 def _shares(meanings: Sequence[Meaning], listed: int) -> list[float] | None:
     """Return which share of the domain each label covers; None if one of them has no width."""
-    ends = [_ends(one) for one in meanings if one.kind in ("range", "value")]
-    places = [place for pair in ends if pair is not None for place in pair if place is not None]
-    first, last = min(places, default=0.0), max(places, default=0.0)
-    named = {value for one in meanings if one.kind in ("value", "set") for value in one.values}
-    found = []
-    for one in meanings:
+    domain = _Domain.of(meanings, listed)
+    found = [domain.share(one) for one in meanings]
+    known = [one for one in found if one is not None]
+    return known if len(known) == len(found) else None
+
+
+@dataclass(frozen=True)
+class _Domain:
+    """What the published labels of a column span, and what the policy lists."""
+
+    first: float
+    last: float
+    listed: int
+    """Values that the policy lists; 0 if it lists none."""
+    named: int
+    """Values that labels name."""
+
+    @classmethod
+    def of(cls, meanings: Sequence[Meaning], listed: int) -> _Domain:
+        """Return what these labels span."""
+        ends = [_ends(one) for one in meanings if one.kind in ("range", "value")]
+        places = [place for pair in ends if pair is not None for place in pair if place is not None]
+        named = {value for one in meanings if one.kind in ("value", "set") for value in one.values}
+        return cls(min(places, default=0.0), max(places, default=0.0), listed, len(named))
+
+    def share(self, one: Meaning) -> float | None:
+        """Return which share of it a label covers; None if the label has no width."""
         if one.kind == "any":
-            found.append(1.0)
-        elif one.kind in ("value", "not-a-number", MISSING.kind):
-            found.append(0.0)
-        elif listed and one.codes is not None:
-            found.append((one.codes[1] - one.codes[0]) / max(listed - 1, 1))
-        elif one.kind == "set":
-            found.append((len(one.values) - 1) / max(listed - 1, len(named) - 1, 1))
-        elif one.kind == "range" and (pair := _ends(one)) is not None and math.isfinite(last - first):
-            low, high = first if pair[0] is None else pair[0], last if pair[1] is None else pair[1]
-            found.append((high - low) / (last - first) if last > first else 0.0)
-        else:
+            return 1.0
+        if one.kind in ("value", "not-a-number", MISSING.kind):
+            return 0.0
+        if self.listed and one.codes is not None:
+            return (one.codes[1] - one.codes[0]) / max(self.listed - 1, 1)
+        if one.kind == "set":
+            return (len(one.values) - 1) / max(self.listed - 1, self.named - 1, 1)
+        pair = _ends(one) if one.kind == "range" and math.isfinite(self.last - self.first) else None
+        if pair is None:
             return None
-    return found
+        low, high = self.first if pair[0] is None else pair[0], self.last if pair[1] is None else pair[1]
+        return (high - low) / (self.last - self.first) if self.last > self.first else 0.0
 
 
 def _ends(meaning: Meaning) -> tuple[float | None, float | None] | None:

@@ -73,20 +73,23 @@ def answer(
     """Return the answer: red if a requirement is violated or an adversary of the policy exposes somebody, amber if
     others do, or if something is not known.
     """
-    held = all_hold(verdict for verdict, _ in judged)
-    exposing = [one for one in attacked if one.exposes]
-    failed = held is False or any(one.decides for one in exposing)
-    unknown = held is None or any(one.exposes is None for one in attacked) or not (judged or attacked)
-    state: State = "bad" if failed else "warn" if exposing or unknown or doubt else "good"
-    badge = (
-        "requirement violated" if held is False
-        else "people are exposed" if failed
-        else "not required, and people are exposed" if exposing
-        else doubt or "not assessed" if unknown or doubt
-        else "resisted" if attacked and not judged
-        else "requirement met"
-    )  # fmt: skip
+    state, badge = _answer(all_hold(verdict for verdict, _ in judged), judged, attacked, doubt)
     return Card(threat.replace(" ", "-"), threat.capitalize(), QUESTIONS[threat], state, badge, lines)
+
+
+def _answer(
+    held: bool | None, judged: Sequence[object], attacked: Sequence[TriedAttack], doubt: str
+) -> tuple[State, str]:
+    if held is False:
+        return "bad", "requirement violated"
+    exposing = [one for one in attacked if one.exposes]
+    if any(one.decides for one in exposing):
+        return "bad", "people are exposed"
+    if exposing:
+        return "warn", "not required, and people are exposed"
+    if held is None or any(one.exposes is None for one in attacked) or not (judged or attacked) or doubt:
+        return "warn", doubt or "not assessed"
+    return "good", "resisted" if attacked and not judged else "requirement met"
 
 
 def list_guarantees(judged: list[tuple[Verdict, str]]) -> list[str]:

@@ -52,22 +52,27 @@ def session_for(engine: Engine | None) -> SparkSession:
     # About versions of pandas, which Shoal does not use here.
     warnings.filterwarnings("ignore", category=FutureWarning, module=r"pyspark\.")
     there = None if is_remote() else SparkSession.getActiveSession()
-    master = engine.master if engine is not None else None
     if is_remote() or (there is None and "SPARK_REMOTE" in os.environ):
         raise EngineError(CONNECTED)
-    if there is not None:
-        running = there.sparkContext.master
-        if master is not None and master != running:
-            raise EngineError(
-                f"a session of Spark runs on {running}, but the policy names the master {master}: stop that session, "
-                "or leave out engine.master"
-            )
-        return there
+    master, settings = (None, {}) if engine is None else (engine.master, engine.settings)
+    if there is None:
+        return _start_session(master or "local[*]", {**QUIET, **settings})
+    running = there.sparkContext.master
+    if master is not None and master != running:
+        raise EngineError(
+            f"a session of Spark runs on {running}, but the policy names the master {master}: stop that session, "
+            "or leave out engine.master"
+        )
+    return there
+
+
+def _start_session(master: str, settings: dict[str, Any]) -> SparkSession:
+    from pyspark.sql import SparkSession
+
     _check_java()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    builder = SparkSession.builder.appName("shoal").master(master or "local[*]")
-    settings = {**QUIET, **(engine.settings if engine is not None else {})}
-    if (master or "local").startswith("local") or SPILL not in settings:
+    builder = SparkSession.builder.appName("shoal").master(master)
+    if master.startswith("local") or SPILL not in settings:
         settings[SPILL] = _private_folders(str(settings.get(SPILL) or tempfile.gettempdir()))
     for name, value in settings.items():
         builder = builder.config(name, _text(value))

@@ -117,15 +117,15 @@ def _without_second_names(address: Address) -> Address:
     """
     options = dict(address.options)
     host, port, user, name = (options.pop(key, "") for key in ("host", "port", "user", "dbname"))
-    twice = (
-        (host or port) and address.hosts,
-        user and address.user,
-        name and address.name,
-        ":" in user,  # what follows may be a password
-    )
+    pairs = ((host + port, address.hosts), (user, address.user), (name, address.name))
     ports = port.split(",") if port else []
     hosts = host.split(",") if host or port else []
-    if any(twice) or not all(one.isdecimal() for one in ports) or len(ports) not in (0, 1, len(hosts)):
+    if (
+        any(given and own for given, own in pairs)
+        or ":" in user  # what follows may be a password
+        or not all(one.isdecimal() for one in ports)
+        or len(ports) not in (0, 1, len(hosts))
+    ):
         raise DataError(
             f"the {address.scheme}:// address names its host, port, user or database twice, or not readably; write "
             "each once, in front of the question mark"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import decimal
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError
@@ -18,6 +18,7 @@ _DAY_ONE, _LAST_DAY = dt.date(1, 1, 1), dt.date(9999, 12, 31)
 _EPOCH = dt.date(1970, 1, 1)
 _EXACT = 2**53
 """Up to here a 64-bit float holds every whole number."""
+_BYTES = {memoryview, bytes, bytearray}
 _DIGITS = 38
 """How many digits a decimal number can have."""
 
@@ -27,18 +28,24 @@ def as_column(values: Sequence[Any]) -> pa.Array:
     import pyarrow as pa
 
     kinds = {bool if kind is bool else kind for kind in map(type, values)} - {type(None)}
-    if kinds <= {memoryview, bytes, bytearray} and kinds:
-        return pa.array([None if value is None else bytes(value) for value in values], pa.binary())
+    if kinds <= _BYTES and kinds:
+        return _convert_each(values, bytes, pa.binary())
     if kinds == {int, float} and all(abs(value) <= _EXACT for value in values if isinstance(value, int)):
-        return pa.array([None if value is None else float(value) for value in values], pa.float64())
+        return _convert_each(values, float, pa.float64())
     if len(kinds) == 1 and kinds <= {bool, int, float, str, dt.date, dt.time, dt.datetime}:
         try:
             return pa.array(values)
         except (pa.ArrowInvalid, OverflowError):  # integers of more than 64 bits
             pass
-    if kinds & {memoryview, bytes, bytearray}:
+    if kinds & _BYTES:
         raise DataError("holds bytes and other values")
-    return pa.array([None if value is None else _text(value) for value in values], pa.string())
+    return _convert_each(values, _text, pa.string())
+
+
+def _convert_each(values: Sequence[Any], convert: Callable[[Any], Any], kind: Any) -> pa.Array:
+    import pyarrow as pa
+
+    return pa.array([None if value is None else convert(value) for value in values], kind)
 
 
 def _text(value: Any) -> str:

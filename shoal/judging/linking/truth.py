@@ -112,25 +112,20 @@ def truth_of(
     if published.in_buckets:
         # Sensitive values in buckets are never perturbed.
         perturbed = [name for name in perturbed if name not in {a.name for a in original.sensitive}]
-    kept = [
-        _Kept(a.name, original.secrets.narrow[j], published.sensitive_codes[:, j], a.hierarchy.size)
-        for j, a in enumerate(original.sensitive)
-        if a.name not in perturbed
-    ]
+    secret = _number_secrets(published, original, perturbed)
     apart = {*(a.name for a in original.sensitive), *perturbed}
     plain = [name for name in original.kept.columns if name not in apart]
     found = {name: _number_values(original.kept[name], rows[name]) for name in plain if name in rows.columns}
-    beside = [column for column in found.values() if column is not None]
-    before, after = _combine_columns([*kept, *beside], original.rows, published.rows)
-    often = tuple(column.name for column in [*kept, *beside] if _surplus(column.before, column.after))
+    shown = [column for column in found.values() if column is not None]
+    before, after = _combine_columns([*secret, *shown], original.rows, published.rows)
     facts = Truth(
         rows=published.rows,
         least=0,
         most=0,
         invented=0 if published.in_buckets else _surplus(before, after),
-        too_often=often,
+        too_often=tuple(column.name for column in [*secret, *shown] if _surplus(column.before, column.after)),
         shuffled=published.in_buckets,
-        missing=tuple(name for name in plain if name not in rows.columns),
+        missing=tuple(name for name in plain if name not in found),
         unlike=tuple(name for name in found if found[name] is None),
     )
     boxes = published.cells
@@ -138,8 +133,8 @@ def truth_of(
         return replace(facts, least=published.rows, most=published.rows, unread=published.rows)
     unread = int(published.sizes[boxes.unread].sum())
     if published.in_buckets:
-        columns = [(column.before, column.after) for column in kept]
-        columns.append(_combine_columns(beside, original.rows, published.rows))
+        columns = [(column.before, column.after) for column in secret]
+        columns.append(_combine_columns(shown, original.rows, published.rows))
         least = most = max(count_false_shuffled(published, original, columns), unread)
     elif owner is not None and published.readable and _own(published, original, owner, before, after):
         return facts
@@ -149,6 +144,15 @@ def truth_of(
     if boxes.foreign:
         most = published.rows
     return replace(facts, least=least, most=most, unread=unread, foreign=boxes.foreign)
+
+
+def _number_secrets(published: Published, original: CodedTable, perturbed: Collection[str]) -> list[_Kept]:
+    """Return the sensitive columns as codes, without those that are perturbed."""
+    return [
+        _Kept(a.name, original.secrets.narrow[j], published.sensitive_codes[:, j], a.hierarchy.size)
+        for j, a in enumerate(original.sensitive)
+        if a.name not in perturbed
+    ]
 
 
 def _number_values(before: pl.Series, after: pl.Series) -> _Kept | None:

@@ -56,38 +56,24 @@ def draw_frontier(compared: Comparison, places: Sequence[int]) -> Drawing | None
 
     `places` are the numbers of the trials of the comparison, as pages know them.
     """
-    shown = [
-        (place, trial)
-        for place, trial in zip(places, compared.trials, strict=True)
-        if trial.holds and trial.risk is not None and math.isfinite(compared.loss(trial))
-    ]
+    shown = _trials_with_risk(compared, places)
     if not shown:
         return None
-    value = {place: float(trial.measures[compared.measure]) for place, trial in shown}
-    across = Axis.over(
-        "risk", [trial.risk or 0.0 for _, trial in shown], LEFT, WIDTH - RIGHT, "{:.4g} %".format
-    )
-    up = Axis.over("loss", list(value.values()), HEIGHT - BOTTOM, TOP, "{:.4g}".format)
+    across = Axis.over("risk", [one.risk for one in shown], LEFT, WIDTH - RIGHT, "{:.4g} %".format)
+    up = Axis.over("loss", [one.loss for one in shown], HEIGHT - BOTTOM, TOP, "{:.4g}".format)
     best = {id(trial): (trial.risk or 0.0, trial.measures[compared.measure]) for trial in compared.frontier()}
-    ks = list(compared.ks)
-    # From the left to the right, as the keyboard reaches them.
-    shown.sort(key=lambda one: (one[1].risk or 0.0, -value[one[0]]))
-    at = [(across.at(trial.risk or 0.0), up.at(value[place])) for place, trial in shown]
-    labels = [
-        trial.label if len(ks) == 1 or trial.k is None else f"{trial.label}, k = {trial.k}"
-        for _, trial in shown
-    ]
+    at = [(across.at(one.risk), up.at(one.loss)) for one in shown]
     # The frontier gets the best places for its labels.
-    boxes = names_of(labels, at, [id(trial) in best for _, trial in shown])
+    boxes = names_of([one.label for one in shown], at, [id(one.trial) in best for one in shown])
     points = []
-    for number, (place, trial) in enumerate(shown):
-        text_x, text_y, anchor = _label_at(*at[number], boxes.get(number))
+    for number, (one, (x, y)) in enumerate(zip(shown, at, strict=True)):
+        text_x, text_y, anchor = _label_at(x, y, boxes.get(number))
         points.append(
             Point(
-                place=place, x=round(at[number][0], 1), y=round(at[number][1], 1), label=short(labels[number]),
-                words=_words(compared, trial, labels[number], value[place]), text_x=text_x, text_y=text_y,
-                anchor=anchor, crowded=number not in boxes, frontier=id(trial) in best, withstands=trial.withstands,
-                series=ks.index(trial.k),
+                place=one.place, x=round(x, 1), y=round(y, 1), label=short(one.label),
+                words=_words(compared, one), text_x=text_x, text_y=text_y, anchor=anchor, crowded=number not in boxes,
+                frontier=id(one.trial) in best, withstands=one.trial.withstands,
+                series=compared.ks.index(one.trial.k),
             )
         )  # fmt: skip
     return Drawing(
@@ -96,6 +82,35 @@ def draw_frontier(compared: Comparison, places: Sequence[int]) -> Drawing | None
         tuple((round(up.at(tick), 1), up.write(tick)) for tick in up.ticks()),
         _steps(sorted((across.at(risk), up.at(loss)) for risk, loss in best.values())),
     )
+
+
+@dataclass(frozen=True, eq=False)
+class _Shown:
+    """A trial with a release that satisfies the policy and has a risk."""
+
+    place: int
+    trial: Trial
+    risk: float
+    loss: float
+    """Its value of the measure of the comparison."""
+    label: str
+
+
+def _trials_with_risk(compared: Comparison, places: Sequence[int]) -> list[_Shown]:
+    """Return the trials to draw, from the left to the right, as the keyboard reaches them."""
+    several = len(compared.ks) != 1
+    shown = [
+        _Shown(
+            place,
+            trial,
+            trial.risk,
+            float(trial.measures[compared.measure]),
+            f"{trial.label}, k = {trial.k}" if several and trial.k is not None else trial.label,
+        )
+        for place, trial in zip(places, compared.trials, strict=True)
+        if trial.holds and trial.risk is not None and math.isfinite(compared.loss(trial))
+    ]
+    return sorted(shown, key=lambda one: (one.risk, -one.loss))
 
 
 def _label_at(x: float, y: float, box: Box | None) -> tuple[float, float, str]:
@@ -111,7 +126,7 @@ def _steps(corners: list[tuple[float, float]]) -> str:
     return "".join([f"M{corners[0][0]:.1f} {corners[0][1]:.1f}", *path]) if corners else ""
 
 
-def _words(compared: Comparison, trial: Trial, label: str, value: float) -> str:
-    return f"{label}: risk {trial.risk:.2%}, {compared.measure} {value:.4g}" + (
-        "" if trial.withstands else f", {trial.conclusion.headline}"
+def _words(compared: Comparison, one: _Shown) -> str:
+    return f"{one.label}: risk {one.risk:.2%}, {compared.measure} {one.loss:.4g}" + (
+        "" if one.trial.withstands else f", {one.trial.conclusion.headline}"
     )

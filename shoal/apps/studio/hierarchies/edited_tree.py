@@ -185,8 +185,7 @@ class Branches:
         first = groups[0]
         name = "" if name.strip() in {node.name for node in given} else name.strip()
         inside = [inner for node in chosen if node is not first for inner in (node.below or [node])]
-        joined = " and ".join(node.name for node in groups)
-        first.name = _check_name(name or (joined if len(joined) <= 60 else first.name))
+        first.name = _check_name(name or _join_names(groups))
         for node in chosen:
             if node is not first and node.above is not None:
                 node.above.below.remove(node)
@@ -312,6 +311,12 @@ class Branches:
 def _group_at(node: Node) -> Node:
     """Return a group; for a value, the one that it is in."""
     return node if not node.is_value or node.above is None else node.above
+
+
+def _join_names(groups: Sequence[Node]) -> str:
+    """Return a name for several groups together."""
+    joined = " and ".join(node.name for node in groups)
+    return joined if len(joined) <= 60 else groups[0].name
 
 
 def _check_name(name: str) -> str:

@@ -64,10 +64,14 @@ class Dates(Coded):
         if self.finest is not None and not found and self.finest not in self.dates:
             hint = did_you_mean(str(self.finest), self.dates)
             yield Flaw(("finest",), f"must be one of the levels, not {format_value(self.finest)}", hint)
+        yield from self._flaws_of_years(weeks=not found and "week" in self.dates)
+
+    def _flaws_of_years(self, *, weeks: bool) -> Iterator[Flaw]:
+        """Yield what is wrong with the first and the last year, which cannot divide `weeks`."""
         for name, year in (("top", self.top), ("bottom", self.bottom)):
             if year is not None and (type(year) is not int or not 1 <= year <= 9999):
                 yield Flaw((name,), f"must be a year, not {format_value(year)}", "for example 1936")
-            elif year is not None and not found and "week" in self.dates:
+            elif year is not None and weeks:
                 yield Flaw((name,), "cannot divide weeks: a week may lie in two years", "use months instead")
         ends = self.top, self.bottom
         if all(type(end) is int for end in ends) and self.bottom > self.top:  # type: ignore[operator]
