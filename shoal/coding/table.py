@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -11,7 +10,7 @@ import numpy as np
 
 from shoal.coding.column_plan import bound_names
 from shoal.coding.columns import Columns, Kept, count_codes
-from shoal.coding.counting import ByRows, Counting
+from shoal.coding.counting import Counting
 from shoal.coding.groups import Groups
 from shoal.coding.purpose import Purpose
 from shoal.support.arrays import FloatVector, IntMatrix, IntVector, LongVector
@@ -84,22 +83,6 @@ class CodedTable(Brief):
 
     rows_known: ClassVar[bool] = True
     """Its rows are here; not if only counts of them are."""
-
-    @classmethod
-    def of_matrices(
-        cls,
-        attributes: Sequence[Attribute],
-        codes: IntMatrix,
-        sensitive: Sequence[Attribute],
-        sensitive_codes: IntMatrix,
-        kept: pl.DataFrame,
-        columns: Sequence[str],
-        **more: Any,
-    ) -> Self:
-        """Return a table of matrices of codes, ``[rows, columns]``, and a frame of what is published as it is."""
-        quasi, secrets = Columns.of(attributes, codes), Columns.of(sensitive, sensitive_codes)
-        countings = more.pop("countings", (ByRows.of(secrets),))
-        return cls(quasi, secrets, Kept.of(kept), tuple(columns), countings, **more)
 
     @property
     def counting(self) -> Counting:

@@ -9,8 +9,8 @@ import numpy as np
 
 from shoal.coding import CodedTable
 from shoal.errors import DataError, InfeasibleError
-from shoal.judging.linking.left_open import LeftOpen, find_left_open
-from shoal.judging.models.over_time import KeepsOpen, WithEarlier
+from shoal.judging.linking.left_open import LeftOpen, Needed, find_left_open
+from shoal.judging.models.over_time import KeepsOpen
 from shoal.judging.models.requirements import Requirements
 from shoal.methods.method import Method
 from shoal.release import Release
@@ -41,7 +41,7 @@ def keep_open(
     own = np.asfortranarray(table.secrets.wide[:, list(earlier.lasting)])
     whole = find_left_open(earlier, own)
     needed = model.of(earlier)
-    kept = keepable(table, whole, model, needed, limits=method.heeds_limits)
+    kept = keepable(table, whole, needed, limits=method.heeds_limits)
     lost, allowed = table.rows - len(kept), requirements.suppressible(table.rows)
     if lost > allowed or not len(kept):
         people = len(np.unique(np.delete(earlier.person, kept)))
@@ -69,9 +69,7 @@ def keep_open(
     return replace(found, region_of=region_of, facts=facts)
 
 
-def keepable(
-    table: CodedTable, whole: LeftOpen, model: WithEarlier, needed: list[int], *, limits: bool
-) -> LongVector:
+def keepable(table: CodedTable, whole: LeftOpen, needed: Needed, *, limits: bool) -> LongVector:
     """Return the rows that some class can satisfy the rule for.
 
     A larger group leaves at least as much open, so whom all rows that may share a class with theirs leave too little,
@@ -81,7 +79,7 @@ def keepable(
     kept = np.arange(table.rows, dtype=np.int64)
     block_of = table.block_of if limits else np.zeros(table.rows, np.int32)
     while True:
-        blocks, people = whole.short(block_of[kept], kept, model.k, needed, members=model.members)
+        blocks, people = whole.short(block_of[kept], kept, needed)
         if not len(blocks):
             return kept
         bad = np.unique(blocks * whole.people + people)

@@ -5,7 +5,7 @@ union loses least are joined until the rules hold.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -72,12 +72,15 @@ def release_with_rules(
     size with which the rules hold is searched instead. Raises LimitError if the method finds no release.
     """
     method.check_suited(requirements, [attribute.name for attribute in table.sensitive])
-    trials = _Trials(propose, method, table, requirements, rules, run)
-    least, enough = trials.least, trials.enough
+    inner = replace(
+        requirements, models=tuple(model for model in requirements.models if model.overall(table) is None)
+    )
+    trials = _Trials(propose, method, table, inner, " and ".join(rule.title for rule in rules), run)
+    least, enough = max(inner.k, 1), max(rule.enough for rule in rules)
     if least >= enough or table.counting.followed:
         return trials.try_size(enough, 0.0, 1.0)
     start = least if table.rows <= LARGE else max(least, round(MIDDLE * enough))
-    work = _Joining(table, trials.inner, rules)
+    work = _Joining(table, inner, rules)
     try:
         small = trials.try_size(start, 0.0, 0.4)
     except (InfeasibleError, LimitError):
@@ -106,29 +109,24 @@ def release_with_rules(
     return large
 
 
+@dataclass(frozen=True, eq=False)
 class _Trials:
     """A method on one table, asked for classes of several sizes."""
 
-    def __init__(
-        self,
-        propose: Propose,
-        method: Method,
-        table: CodedTable,
-        requirements: Requirements,
-        rules: Sequence[Overall],
-        run: Run,
-    ) -> None:
-        self.propose, self.method, self.table, self.run = propose, method, table, run
-        rest = tuple(model for model in requirements.models if model.overall(table) is None)
-        self.title = " and ".join(rule.title for rule in rules)
-        self.inner = replace(requirements, models=rest)
-        """The requirements of single classes."""
-        self.least, self.enough = max(self.inner.k, 1), max(rule.enough for rule in rules)
+    propose: Propose
+    method: Method
+    table: CodedTable
+    inner: Requirements
+    """The requirements of single classes."""
+    title: str
+    """What the rules over all classes are called."""
+    run: Run
 
     def try_size(self, size: int, begin: float, end: float) -> Release:
         """Return a release with classes of at least this size; raise LimitError if the method finds none."""
         asked = self.inner
-        if size > self.least:
+        least = max(self.inner.k, 1)
+        if size > least:
             rule = ClassSize(k=size, because=self.title)
             asked = replace(self.inner, models=(*self.inner.models, rule))
 
@@ -138,7 +136,7 @@ class _Trials:
         try:
             found = self.propose(self.method, self.table, asked, replace(self.run, progress=report))
         except InfeasibleError as error:
-            if size <= self.least:
+            if size <= least:
                 raise
             # Smaller classes next to larger ones might do, so this proves nothing.
             raise LimitError(f"with classes of {size:,}: {error}") from None

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from shoal.documents.pages.look import Marked
-from shoal.documents.report.report_page import page
+from shoal.documents.report.report_page import Head, page
 from shoal.documents.report.report_parts import (
     Card,
     Cards,
@@ -108,9 +108,7 @@ def structure_rows(report: NetworkAudit) -> list[tuple[str, str, str]]:
 def report_html(result: NetworkResult) -> str:
     """Return the page. It shows figures about the original, and for small networks its edges: not for publication."""
     seeded = result.record.get("seed") is not None
-    return page(
-        _face(result, seeded),
-        [_threats(result), *_sections(result)],
+    head = Head(
         name="the masked network",
         lead=(
             f"{result.rows:,} nodes and {result.edges_before or 0:,} edges became {result.classes:,} super-nodes and "
@@ -120,6 +118,7 @@ def report_html(result: NetworkResult) -> str:
         public=False,
         warning=NOT_FOR_PUBLICATION if seeded else "",
     )
+    return page(head, _face(result, seeded), [_threats(result), *_sections(result)])
 
 
 def _face(result: NetworkResult, seeded: bool) -> Face:

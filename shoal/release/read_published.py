@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import polars as pl
@@ -33,14 +33,12 @@ def read_back(table: CodedTable, release: Release, rendered: Rendered) -> Publis
     if rendered.second is not None:
         assert rendered.bucket is not None
         rows = join_tables(rendered.rows, rendered.second, rendered.bucket, [a.name for a in table.sensitive])
+    bounds = {a.name: bound_names(a.name) for a in table.attributes if a.bounds is not None}
     published, _ = read_published(
         rows,
-        table.attributes,
-        table.sensitive,
+        PublishedColumns(table.attributes, table.sensitive, rendered.bucket, bounds),
         sensitive_codes(rows, table.sensitive),
-        suppressed=table.rows - len(rendered.owner),
-        bucket=rendered.bucket,
-        bounds={a.name: bound_names(a.name) for a in table.attributes if a.bounds is not None},
+        table.rows - len(rendered.owner),
     )
     return replace(published, layout=published.layout.with_shuffling(release.layout.shuffling))
 
@@ -79,40 +77,47 @@ def sensitive_codes(rows: pl.DataFrame | Sheet, sensitive: tuple[Attribute, ...]
     return codes
 
 
+@dataclass(frozen=True, eq=False)
+class PublishedColumns:
+    """What the columns of a release are."""
+
+    attributes: tuple[Attribute, ...]
+    sensitive: tuple[Attribute, ...]
+    bucket: str | None = None
+    """The column with the numbers of buckets."""
+    bounds: Mapping[str, tuple[str | None, str | None]] = field(default_factory=dict)
+    """The columns with the ends of cells. They are part of the text, and a cell means what it and its bounds say."""
+
+
 def read_published(
     rows: pl.DataFrame | Sheet,
-    attributes: tuple[Attribute, ...],
-    sensitive: tuple[Attribute, ...],
+    columns: PublishedColumns,
     sensitive_codes: IntMatrix,
-    *,
     suppressed: int = 0,
-    bucket: str | None = None,
-    bounds: Mapping[str, tuple[str | None, str | None]] | None = None,
     weights: LongVector | None = None,
 ) -> tuple[Published, list[str]]:
     """Read rows as an outsider does. Also returns the columns with cells that their hierarchy does not know.
 
     Rows belong to one class if their texts are identical, letter by letter. Cells are found in their domain by name; if
-    a name is unknown there, the classes remain valid, but no loss can be computed. `bounds` names the columns with the
-    ends of cells: they are part of the text, and a cell means what it and its bounds say together. `weights` says how
-    many equal rows each row stands for, where equal ones were counted.
+    a name is unknown there, the classes remain valid, but no loss can be computed. `weights` says how many equal rows
+    each row stands for, where equal ones were counted.
     """
     from shoal.kernels.grouping import distinct_rows
 
-    sheet = Sheet.of(rows)
+    sheet, attributes, bucket = Sheet.of(rows), columns.attributes, columns.bucket
 
     def read(attribute: Attribute) -> tuple[Codes, PlacedCells]:
-        own = (bounds or {}).get(attribute.name, (None, None))
+        own = columns.bounds.get(attribute.name, (None, None))
         return read_bounded(sheet, attribute.name, attribute.hierarchy, own)
 
-    columns = in_threads(read, attributes, many=len(sheet) > PIECE)
-    texts, cells = [number for number, _ in columns], [shown for _, shown in columns]
+    found = in_threads(read, attributes, many=len(sheet) > PIECE)
+    texts, cells = [number for number, _ in found], [shown for _, shown in found]
     buckets = [] if bucket is None else [sheet.number_cells(bucket, code_values)[0].astype(np.int32)]
     class_of, first = distinct_rows([*texts, *buckets], len(sheet))
     unknown = [a.name for a, shown in zip(attributes, cells, strict=True) if not shown.known.all()]
     published = Published(
         attributes,
-        sensitive,
+        columns.sensitive,
         class_of,
         sensitive_codes,
         _read_boxes(attributes, cells, texts, first),

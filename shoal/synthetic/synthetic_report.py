@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from shoal.documents.pages.look import Marked
 from shoal.documents.pages.svg import Bars, bar_chart
-from shoal.documents.report.report_page import Wording, page
+from shoal.documents.report.report_page import Head, Wording, page
 from shoal.documents.report.report_parts import (
     Card,
     Cards,
@@ -143,15 +143,14 @@ def report_html(audit: SyntheticAudit, edition: str) -> str:
     check_known("edition", edition, EDITIONS)
     public = edition == "public"
     told = ", ".join(f"{name} {format_count(rows, 'row')}" for name, rows in audit.rows.items())
-    return page(
-        _face(audit),
-        [_answers(audit), _attacks(audit), _distances(audit), _useful(audit), *([] if public else [_rows(audit)]),
-         _limits(audit)],
+    head = Head(
         name="a synthetic table",
         lead=f"{told}; {format_count(len(audit.columns), 'column')}. Attacked: up to {audit.targets:,} of each.",
         public=public,
         wording=WORDING,
-    )  # fmt: skip
+    )
+    parts = [_answers(audit), _attacks(audit), _distances(audit), _useful(audit)]
+    return page(head, _face(audit), [*parts, *([] if public else [_rows(audit)]), _limits(audit)])
 
 
 def _face(audit: SyntheticAudit) -> Face:

@@ -2,7 +2,16 @@
 
 from dataclasses import replace
 
+from shoal.coding import CodedTable
 from shoal.coding.columns import Columns, Kept
+from shoal.coding.counting import ByRows
+
+
+def table_of_matrices(attributes, codes, sensitive, sensitive_codes, kept, columns, **more):
+    """Return a table of matrices of codes, ``[rows, columns]``, and a frame of what is published as it is."""
+    quasi, secrets = Columns.of(attributes, codes), Columns.of(sensitive, sensitive_codes)
+    countings = more.pop("countings", (ByRows.of(secrets),))
+    return CodedTable(quasi, secrets, Kept.of(kept), tuple(columns), countings, **more)
 
 
 def with_changes(table, *, attributes=None, codes=None, sensitive_codes=None, kept=None, **more):

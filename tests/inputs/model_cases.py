@@ -12,7 +12,7 @@ import polars as pl
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from shoal.coding import Attribute, CodedTable
+from shoal.coding import Attribute
 from shoal.coding.groups import Groups, Histograms
 from shoal.coding.hierarchy import Hierarchy, Level
 from shoal.judging.linking.evidence import Evidence
@@ -21,6 +21,7 @@ from shoal.judging.models.k_anonymity import KAnonymity
 from shoal.judging.models.keys import bounds
 from shoal.judging.models.p_sensitive import PSensitive
 from shoal.release.published import Published
+from tests.inputs.coded_tables import table_of_matrices
 
 PLACE = {"column": 0, "column_name": "disease"}
 TREE = Hierarchy(
@@ -211,4 +212,4 @@ def simple_table(*columns, hierarchy=TREE, quasi=None):
     codes = np.asfortranarray(np.array(quasi[1], np.int32).reshape(rows, 1))
     sensitive = np.asfortranarray(np.array(columns, np.int32).T.reshape(rows, len(columns)))
     names = (quasi[0].name, *(a.name for a in secret))
-    return CodedTable.of_matrices((quasi[0],), codes, secret, sensitive, pl.DataFrame(), names)
+    return table_of_matrices((quasi[0],), codes, secret, sensitive, pl.DataFrame(), names)

@@ -6,8 +6,9 @@ import numpy as np
 import polars as pl
 from hypothesis import strategies as st
 
-from shoal.coding import Attribute, CodedTable
+from shoal.coding import Attribute
 from shoal.coding.hierarchy import Hierarchy, Level
+from tests.inputs.coded_tables import table_of_matrices
 
 
 def tiled(names):
@@ -84,4 +85,4 @@ def tables(draw, rows=st.integers(1, 14), columns=st.integers(1, 4), sensitive=s
         {a.name: a.hierarchy.leaves.gather(sensitive_codes[:, j]) for j, a in enumerate(secret)}
     )
     names = tuple(a.name for a in attributes + secret)
-    return CodedTable.of_matrices(attributes, codes, secret, sensitive_codes, kept, names)
+    return table_of_matrices(attributes, codes, secret, sensitive_codes, kept, names)

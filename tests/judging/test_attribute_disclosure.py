@@ -25,6 +25,7 @@ from shoal.methods import METHODS
 from shoal.release import Release
 from shoal.support.run import Run
 from tests import oracles
+from tests.inputs.coded_tables import table_of_matrices
 from tests.inputs.model_cases import TREE, simple_table
 from tests.inputs.strategies import tables
 
@@ -37,7 +38,7 @@ def patients():
     """Flu, cold | ulcer, ulcer | flu: three people known as 0, one as 1, one as 2."""
     table = simple_table([0, 1, 2, 2, 0], quasi=(Attribute("q", TREE), [0, 0, 0, 1, 2]))
     kept = pl.DataFrame({"s0": TREE.leaves.gather(table.secrets.wide[:, 0])})
-    return type(table).of_matrices(
+    return table_of_matrices(
         table.attributes, table.quasi.wide, table.sensitive, table.secrets.wide, kept, table.columns
     )
 
@@ -97,7 +98,7 @@ def test_bad_options_and_tables():
         AttributeDisclosure(threshold=2)
     table = patients()
     published = in_regions(table, [0, 0, 0, 0, 0], (0, 3))
-    bare = type(table).of_matrices(
+    bare = table_of_matrices(
         table.attributes, table.quasi.wide, (), table.secrets.wide[:, :0], table.kept.whole, ("q",)
     )
     with pytest.raises(DataError, match="no sensitive column"):

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.coding import Attribute, CodedTable
+from shoal.coding import Attribute
 from shoal.coding.hierarchy import Hierarchy, Level
 from shoal.errors import PolicyError, ShoalError
 from shoal.judging.linking.evidence import Evidence
@@ -27,7 +27,7 @@ from shoal.judging.measures.evaluate import explain_unmeasured, measure_all, per
 from shoal.release import ValueSets, closures
 from shoal.release.published import Boxes, Published
 from shoal.support.wording import number
-from tests.inputs.coded_tables import with_changes
+from tests.inputs.coded_tables import table_of_matrices, with_changes
 from tests.inputs.strategies import tables, tiled
 
 CELLS = [name for name, kind in MEASURES.items() if issubclass(kind, CellMeasure)]
@@ -89,7 +89,7 @@ def table_of(hierarchies, codes, secrets=None):
     secret = Attribute("s", flat(range(int(secrets.max(initial=0)) + 1)))
     kept = pl.DataFrame({"s": secrets.astype(str)})
     names = (*(a.name for a in attributes), "s")
-    return CodedTable.of_matrices(attributes, codes, (secret,), secrets.reshape(-1, 1), kept, names)
+    return table_of_matrices(attributes, codes, (secret,), secrets.reshape(-1, 1), kept, names)
 
 
 @st.composite

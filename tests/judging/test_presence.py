@@ -26,7 +26,7 @@ from shoal.methods import METHODS
 from shoal.methods.presence.mpalm import _Cutting
 from shoal.methods.presence.spalm import _Search
 from shoal.policy import Policy
-from shoal.release.read_published import read_published
+from shoal.release.read_published import PublishedColumns, read_published
 from shoal.release.render import render
 from shoal.support.run import Run
 from tests import oracles
@@ -66,11 +66,9 @@ def published(table, release):
     rendered = render(table, release)
     shown, unknown = read_published(
         rendered.rows,
-        table.attributes,
-        table.sensitive,
+        PublishedColumns(table.attributes, table.sensitive, rendered.bucket),
         table.secrets.wide[rendered.owner],
-        suppressed=table.rows - len(rendered.owner),
-        bucket=rendered.bucket,
+        table.rows - len(rendered.owner),
     )
     assert not unknown
     return replace(shown, layout=shown.layout.with_shuffling(release.layout.shuffling))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.coding import Attribute, CodedTable
+from shoal.coding import Attribute
 from shoal.coding.groups import group
 from shoal.coding.hierarchy import Hierarchy
 from shoal.errors import InfeasibleError, LimitError, PolicyError
@@ -28,11 +28,11 @@ from shoal.methods.clustering.agglomeration import DISTANCES
 from shoal.methods.clustering.agglomerative import Agglomerative
 from shoal.methods.clustering.cluster_classes import boxes, number_clusters, total_loss
 from shoal.methods.clustering.clusters import collapse
-from shoal.methods.clustering.improvement import improve_clusters, search_clusters
+from shoal.methods.clustering.improvement import Allowed, improve_clusters, search_clusters
 from shoal.methods.clustering.local_moves import _link_rows
 from shoal.support.run import Run
 from tests import oracles
-from tests.inputs.coded_tables import with_changes
+from tests.inputs.coded_tables import table_of_matrices, with_changes
 from tests.inputs.strategies import tables, tiled
 
 RUN = Run.start(1)
@@ -151,7 +151,7 @@ def test_the_search_keeps_k_rows(data, table):
         # Several pieces, as in a large table.
         patched.setattr(improvement, "PIECE", (data.draw(st.sampled_from([4, 12, 4000])), 1))
         patched.setattr(improvement, "ROUNDS", (12, 12, 1))
-        after = search_clusters(items, start, k, np.inf, RUN)
+        after = search_clusters(items, start, k, RUN, Allowed.every_round(len(start)))
         better = improve_clusters(items, start, k, 0.0, RUN)
         again = improve_clusters(items, start, k, 0.0, RUN)
     for found in (after, better):
@@ -332,7 +332,7 @@ def line(values, size, free=True):
     tree = Hierarchy(leaves, levels, free=free, ordered=size, positions=np.arange(size, dtype=np.float64))
     codes = np.asfortranarray(np.array(values, np.int32).reshape(-1, 1))
     empty = np.empty((len(values), 0), np.int32)
-    return CodedTable.of_matrices((Attribute("a", tree),), codes, (), empty, pl.DataFrame(), ("a",))
+    return table_of_matrices((Attribute("a", tree),), codes, (), empty, pl.DataFrame(), ("a",))
 
 
 def test_by_hand():

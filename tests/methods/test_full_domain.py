@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.apps.cli import main
-from shoal.coding import Attribute, CodedTable
+from shoal.coding import Attribute
 from shoal.coding.hierarchy import Hierarchy
 from shoal.coding.roles import QUASI, SENSITIVE
 from shoal.errors import LimitError, PolicyError
@@ -35,7 +35,7 @@ from shoal.policy import Policy
 from shoal.support.run import Run
 from shoal.support.wording import round_down
 from tests import oracles
-from tests.inputs.coded_tables import with_changes
+from tests.inputs.coded_tables import table_of_matrices, with_changes
 from tests.inputs.strategies import tables, tiled
 from tests.oracles.all_mappings import NotAMultiple, ShareOfFirst, loss, published, satisfying
 
@@ -330,7 +330,7 @@ def travellers():
     ]
     table = np.array([[ages.index(a), nations.index(n), codes.index(z)] for a, n, z in people], np.int32)
     none = np.empty((9, 0), np.int32, order="F")
-    return CodedTable.of_matrices(
+    return table_of_matrices(
         (age, nation, post), np.asfortranarray(table), (), none, pl.DataFrame(), ("age", "nation", "zip")
     )
 
@@ -545,7 +545,7 @@ def test_columns_of_one_value_and_one_row_per_group():
     two = column("two", ["a", "b", "c"], ["*", "*", "*"])
     codes = np.asfortranarray(np.array([[0, 0], [0, 1], [0, 2]], np.int32))
     none = np.empty((3, 0), np.int32, order="F")
-    table = CodedTable.of_matrices((one, two), codes, (), none, pl.DataFrame(), ("one", "two"))
+    table = table_of_matrices((one, two), codes, (), none, pl.DataFrame(), ("one", "two"))
     release = FullDomain().anonymize(table, Requirements(models=(KAnonymity(k=3),)), Run.start(1))
     assert release.levels == (0, 1)
     assert release.region_of.tolist() == [0, 0, 0]

@@ -12,7 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.coding import Attribute, CodedTable
+from shoal.coding import Attribute
 from shoal.coding.hierarchy import Hierarchy, Level
 from shoal.errors import DataError, InfeasibleError, PolicyError
 from shoal.judging.linking.consistency import People
@@ -34,7 +34,7 @@ from shoal.release import ValueSets, closures
 from shoal.release.published import Boxes, Published
 from shoal.support.run import Run
 from tests import oracles
-from tests.inputs.coded_tables import with_changes
+from tests.inputs.coded_tables import table_of_matrices, with_changes
 from tests.inputs.strategies import tables
 
 NOTIONS = (OneK, KOne, KK, GlobalOneK)
@@ -54,7 +54,7 @@ def coded(columns, sizes):
         )
     codes = np.asfortranarray(np.array(columns, np.int32).T.reshape(-1, len(sizes)))
     none = np.zeros((len(codes), 0), np.int32)
-    return CodedTable.of_matrices(
+    return table_of_matrices(
         tuple(attributes), codes, (), none, pl.DataFrame(), tuple(a.name for a in attributes)
     )
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.coding import Attribute, CodedTable
+from shoal.coding import Attribute
 from shoal.coding.groups import group
 from shoal.coding.hierarchy import Hierarchy
 from shoal.errors import InfeasibleError, PolicyError
@@ -27,7 +27,7 @@ from shoal.methods.partitioning import mondrian as module
 from shoal.methods.partitioning.mondrian import Mondrian
 from shoal.support.run import Run
 from tests import oracles
-from tests.inputs.coded_tables import with_changes
+from tests.inputs.coded_tables import table_of_matrices, with_changes
 from tests.inputs.strategies import tables, tiled
 
 METHOD = st.builds(Mondrian, strict=st.booleans(), choose=st.sampled_from(["gain", "width"]))
@@ -86,7 +86,7 @@ def free_table(*columns, sensitive=None):
         codes.append([len(numbers) if value is None else numbers.index(value) for value in column])
     matrix = np.asfortranarray(np.array(codes, np.int32).T)
     none = np.zeros((len(matrix), 0), np.int32)
-    return CodedTable.of_matrices(
+    return table_of_matrices(
         tuple(attributes), matrix, (), none, pl.DataFrame(), tuple(a.name for a in attributes)
     )
 
@@ -260,7 +260,7 @@ def test_limits_are_honoured(table, k, data):
         Attribute(a.name, a.hierarchy.with_limit(data.draw(st.integers(0, a.hierarchy.height))), a.weight)
         for a in table.attributes
     )
-    table = CodedTable.of_matrices(
+    table = table_of_matrices(
         limited, table.quasi.wide, table.sensitive, table.secrets.wide, table.kept.whole, table.columns
     )
     sizes = np.bincount(table.block_of)
@@ -296,7 +296,7 @@ def test_a_child_is_taken_out_of_the_middle():
     leaves = pl.Series("leaves", ["a", "b", "c"])
     tree = Hierarchy(leaves, tiled([leaves, pl.Series(["*"] * 3)]))
     codes = np.asfortranarray(np.array([[0] * 3 + [1] * 6 + [2] * 3], np.int32).T)
-    table = CodedTable.of_matrices(
+    table = table_of_matrices(
         (Attribute("q", tree),), codes, (), np.zeros((12, 0), np.int32), pl.DataFrame(), ("q",)
     )
     assert members(cut(table, 5).region_of) == {frozenset(range(3, 9)), frozenset([0, 1, 2, 9, 10, 11])}
@@ -349,7 +349,7 @@ def free_table_fast(columns):
         attributes.append(Attribute(f"q{j}", Hierarchy(leaves, levels, free=True, ordered=size)))
     codes = np.asfortranarray(np.array(columns, np.int32).T)
     none = np.zeros((len(codes), 0), np.int32)
-    return CodedTable.of_matrices(
+    return table_of_matrices(
         tuple(attributes), codes, (), none, pl.DataFrame(), tuple(a.name for a in attributes)
     )
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from shoal.io.sheet import Sheet
 from shoal.release import Release, closures
 from shoal.release.layout import ProposedBuckets
-from shoal.release.read_published import read_published
+from shoal.release.read_published import PublishedColumns, read_published
 from shoal.release.render import Rendered, render, shuffle_rows
 from tests.inputs.strategies import tables
 
@@ -33,11 +33,9 @@ def releases(draw):
 def read_back(table, rendered):
     return read_published(
         rendered.rows,
-        table.attributes,
-        table.sensitive,
+        PublishedColumns(table.attributes, table.sensitive, rendered.bucket),
         table.secrets.wide[rendered.owner],
-        suppressed=table.rows - len(rendered.owner),
-        bucket=rendered.bucket,
+        table.rows - len(rendered.owner),
     )
 
 

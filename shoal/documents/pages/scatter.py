@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from xml.sax.saxutils import escape
 
-from shoal.documents.pages.svg import GRID, INK, SERIES, SOFT, SURFACE, element, figure, text
+from shoal.documents.pages.svg import GRID, INK, SERIES, SOFT, SURFACE, element, text
 from shoal.support.wording import printable
 
 WIDTH, HEIGHT = 760, 460
@@ -88,22 +88,17 @@ class Axis:
 
 
 def scatter(
-    key: str,
-    title: str,
-    description: str,
     points: Sequence[Point],
-    *,
-    x: tuple[str, Callable[[float], str]],
-    y: tuple[str, Callable[[float], str]],
+    across: Axis,
+    up: Axis,
     groups: Sequence[str],
     steps: Sequence[tuple[float, float]] = (),
     crosses: str = "",
-) -> str:
+) -> tuple[list[str], int]:
     """Draw points, a line in steps through some of them, and a legend. If there is no room for the names that must be
-    shown, numbers stand for them, and the names below the drawing. O(points x names).
+    shown, numbers stand for them, and the names below the drawing. Returns the parts of the drawing and its height.
+    O(points x names).
     """
-    across = Axis.over(x[0], [p.x for p in points], LEFT, WIDTH - RIGHT, x[1])
-    up = Axis.over(y[0], [p.y for p in points], HEIGHT - BOTTOM, TOP, y[1])
     at = [(across.at(p.x), up.at(p.y)) for p in points]
     parts = [
         *_frame(across, up),
@@ -124,7 +119,7 @@ def scatter(
     rows = -(-len(listed) // 2)
     parts += _list_names(listed, rows)
     height = HEIGHT + (18 * rows + 16 if listed else 0)
-    return figure(key, title, description, *parts, viewBox=f"0 0 {WIDTH} {height}", class_="wide")
+    return parts, height
 
 
 def _place_names(

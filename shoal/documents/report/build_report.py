@@ -14,7 +14,7 @@ from shoal.documents.report.attack_results import TriedAttack, try_all
 from shoal.documents.report.examples import examples
 from shoal.documents.report.headline import SEEDED, face_of
 from shoal.documents.report.population_section import build_population_section
-from shoal.documents.report.report_page import page
+from shoal.documents.report.report_page import Head, page
 from shoal.documents.report.report_parts import Face, Section, SignOff
 from shoal.documents.report.risk_section import Risks, risks_of
 from shoal.documents.report.subject import Subject, read_subject
@@ -265,12 +265,10 @@ def _page(subject: Subject, face: Face, parts: list[Section], sign_off: SignOff,
     if "people" in known and edition == "private":
         whose = f" of {format_count(known['people'] - known['people_suppressed'], 'person', 'people')}"
     parts_said = format_parts(published.classes, published.buckets, explained=True)
-    return page(
-        face,
-        parts,
+    head = Head(
         name=subject.name,
         lead=f"{format_count(published.rows, 'row')}{whose} in {parts_said}.",
         public=edition == "public",
-        sign_off=sign_off,
         warning=NOT_FOR_PUBLICATION if subject.is_seeded else "",
     )
+    return page(head, face, parts, sign_off)

@@ -24,15 +24,13 @@ def before_and_after(
     key: str,
     title: str,
     labels: Sequence[str],
-    before: FloatVector,
-    after: FloatVector,
+    shares: tuple[FloatVector, FloatVector],
     axis: str,
-    *,
-    first: str = "",
-    note: str = "",
+    first: str,
 ) -> Chart:
-    """Draw pairs of horizontal bars, shares from 0 to 1."""
-    words = _in_words(labels, before, after) + note
+    """Draw pairs of horizontal bars: shares from 0 to 1, before and after."""
+    before, after = shares
+    words = _in_words(labels, before, after)
     groups = (
         Bars(f"before ({axis})", before.tolist(), [_share(value) for value in before], filled=False),
         Bars("after", after.tolist(), [_share(value) for value in after]),

@@ -285,8 +285,8 @@ def risk(subject: Subject, risks: Risks) -> Section:
                 "sizes",
                 "People by the size of their equivalence class" if by_class
                 else "People by their number of candidates",
-                names, shares_before, shares_after, "share of people",
-                first=f"{whom} in the class" if by_class else "candidate rows",
+                names, (shares_before, shares_after), "share of people",
+                f"{whom} in the class" if by_class else "candidate rows",
             )
         )  # fmt: skip
     return Section("risk", "Risk before and after", parts)

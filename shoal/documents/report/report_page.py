@@ -29,31 +29,34 @@ class Wording:
     glossary: Sequence[tuple[str, str, str]] = field(default_factory=glossary)
 
 
-def page(
-    face: Face,
-    sections: Sequence[Section],
-    *,
-    name: str,
-    lead: str,
-    public: bool,
-    sign_off: SignOff | None = None,
-    warning: str = "",
-    wording: Wording | None = None,
-) -> str:
+@dataclass(frozen=True, kw_only=True)
+class Head:
+    """What stands above a report."""
+
+    name: str
+    """The name of the release."""
+    lead: str
+    public: bool
+    """The public edition."""
+    warning: str = ""
+    wording: Wording = field(default_factory=Wording)
+
+
+def page(head: Head, face: Face, sections: Sequence[Section], sign_off: SignOff | None = None) -> str:
     """Write the page. Linear in what it shows."""
-    words = wording or Wording()
+    words = head.wording
     template = environment("shoal.documents.report").get_template("report.html")
     own = files("shoal.documents.report").joinpath("templates", "report.css").read_text(encoding="utf-8")
     return template.render(
         face=face,
         sections=sections,
-        name=name,
-        lead=lead,
-        public=public,
-        edition="Public" if public else "Private",
-        edition_words=words.public if public else words.private,
+        name=head.name,
+        lead=head.lead,
+        public=head.public,
+        edition="Public" if head.public else "Private",
+        edition_words=words.public if head.public else words.private,
         wording=words,
-        warning=warning,
+        warning=head.warning,
         sign_off=(sign_off or SignOff()).lines,
         glossary=words.glossary,
         terms=Explainer([address for address, _, _ in words.glossary]),

@@ -94,9 +94,8 @@ def distributions(subject: Subject, bins: list[Bins]) -> list[Section]:
         charts.append(
             before_and_after(
                 f"column{number_}", f"Distribution of {own.column}", kept,
-                before[used] / max(subject.table.rows, 1),
-                after[used] / max(subject.published.rows, 1),
-                "share of rows", first=own.column,
+                (before[used] / max(subject.table.rows, 1), after[used] / max(subject.published.rows, 1)),
+                "share of rows", own.column,
             )
         )  # fmt: skip
     parts.append(Grid(charts))

@@ -23,7 +23,7 @@ from shoal.support.brief import Brief
 from shoal.support.run import Run
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
 
 MOST_COUNTS = 1 << 27
 """Counts that the driver holds at a time."""
@@ -113,7 +113,6 @@ class Boxes(Brief):
 
 
 def cut_into_boxes(
-    session: SparkSession,
     frame: DataFrame,
     table: Counted,
     requirements: Requirements,
@@ -142,7 +141,7 @@ def cut_into_boxes(
         cells = int(sum(attribute.hierarchy.size for attribute in table.attributes))
         most = max(1, MOST_COUNTS // (cells * (1 + sum(secrets))))
         wanted = sorted(wanted, key=lambda node: -sizes[node])[:most]
-        counts = _counts(session, frame, table, router, wanted, secrets)
+        counts = _counts(frame, table, router, wanted, secrets)
         column, first, last = chosen_cuts(
             how, counts, losses, requirements, table.sensitive, table.sensitive_counts
         )
@@ -178,7 +177,6 @@ def _lift_box(table: Counted, counts: LongVector, starts: Any) -> tuple[list[int
 
 
 def _counts(
-    session: SparkSession,
     frame: DataFrame,
     table: Counted,
     router: Router,
@@ -191,7 +189,7 @@ def _counts(
     place = np.full(int(base[-1]), -1, np.int32)
     for at, (block, node) in enumerate(wanted):
         place[base[block] + node] = at
-    shared = session.sparkContext.broadcast((router, place, len(wanted), starts, secrets))
+    shared = frame.sparkSession.sparkContext.broadcast((router, place, len(wanted), starts, secrets))
     counted = frame.mapInArrow(
         lambda batches: _count(batches, shared.value), "kind int, place long, rows long"
     )

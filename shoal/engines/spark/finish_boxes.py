@@ -55,48 +55,42 @@ class Work(Brief):
     seed: int
     """Drawn once: a task that runs again must decide the same."""
 
+    @classmethod
+    def of(cls, table: Counted, boxes: Boxes, method: Method, requirements: Requirements, run: Run) -> Work:
+        """Return what tasks need to finish parts of a table that was cut into boxes."""
+        seed = int(run.random.integers(2**62))
+        compared = Whole(table.sensitive_counts, table.rows)
+        kept = sum(boxes.sizes.values())
+        left = max(requirements.suppressible(table.rows) - (table.rows - kept), 0) / kept
+        return cls(
+            table.attributes, table.sensitive, table.value_counts, compared, method, requirements, left, seed
+        )
 
-def finish_parts(
-    session: SparkSession,
-    frame: DataFrame,
-    table: Counted,
-    boxes: Boxes,
-    parts: list[Part],
-    method: Method,
-    requirements: Requirements,
-    run: Run,
-    *,
-    closed: bool = True,
-) -> DataFrame:
+
+def finish_parts(frame: DataFrame, router: Router, parts: list[Part], work: Work) -> DataFrame:
     """Move the rows of each part together, and let the method finish it in a task. Returns the columns l0, h0, .. next
     to those of `frame`, and `part`, `lone` and `error`.
-
-    With `closed`, boxes that no cut divides are published as they are.
     """
     from pyspark.sql import functions as F
 
-    seed = int(run.random.integers(2**62))
-    compared = Whole(table.sensitive_counts, table.rows)
-    kept = sum(boxes.sizes.values())
-    left = max(requirements.suppressible(table.rows) - (table.rows - kept), 0) / kept
-    work = Work(
-        table.attributes, table.sensitive, table.value_counts, compared, method, requirements, left, seed
-    )
-    shared = session.sparkContext.broadcast((work, boxes.closed))
-    schema = _with_part(_schema(frame, len(table.attributes)))
-    small = _route_rows(session, frame, boxes.router, parts)
+    shared = frame.sparkSession.sparkContext.broadcast(work)
+    schema = _with_part(_schema(frame, len(work.attributes)))
+    small = _route_rows(frame, router, parts)
     plain = [hashable(frame, name) for name in frame.columns if name[0] == "k"]
     small = small.withColumn("order", F.xxhash64(F.lit(0), *plain))
-    done = small.groupBy("part").applyInArrow(lambda part: _finish(part, shared.value[0]), schema)
-    if not boxes.closed or not closed:
-        return done
-    whole = in_boxes(session, frame, boxes)
-    return done.unionAll(whole.mapInArrow(lambda batches: _publish_boxes(batches, shared.value[1]), schema))
+    return small.groupBy("part").applyInArrow(lambda part: _finish(part, shared.value), schema)
 
 
-def in_boxes(session: SparkSession, frame: DataFrame, boxes: Boxes) -> DataFrame:
+def publish_closed(frame: DataFrame, boxes: Boxes, columns: int) -> DataFrame:
+    """Publish boxes that no cut divides as they are, in the columns of `finish_parts`."""
+    shared = frame.sparkSession.sparkContext.broadcast(boxes.closed)
+    schema = _with_part(_schema(frame, columns))
+    return in_boxes(frame, boxes).mapInArrow(lambda batches: _publish_boxes(batches, shared.value), schema)
+
+
+def in_boxes(frame: DataFrame, boxes: Boxes) -> DataFrame:
     """Return the rows of the boxes that are published as they are."""
-    return _route_rows(session, frame, boxes.router, [(box,) for box in boxes.closed])
+    return _route_rows(frame, boxes.router, [(box,) for box in boxes.closed])
 
 
 def join_failed_parts(
@@ -139,12 +133,12 @@ def _schema(frame: DataFrame, columns: int) -> Any:
     return StructType([*frame.schema.fields, *ends, *more])
 
 
-def _route_rows(session: SparkSession, frame: DataFrame, router: Router, parts: list[Part]) -> DataFrame:
+def _route_rows(frame: DataFrame, router: Router, parts: list[Part]) -> DataFrame:
     """Return the rows of some parts, with the number of their part."""
     place = np.full(int(router.starts[-1]) + 1, -1, np.int32)  # the last one is for rows in no box
     for part in parts:
         place[list(part)] = part[0]
-    shared = session.sparkContext.broadcast((router, place))
+    shared = frame.sparkSession.sparkContext.broadcast((router, place))
     return frame.mapInArrow(lambda batches: _route(batches, *shared.value), _with_part(frame.schema))
 
 

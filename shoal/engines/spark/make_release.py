@@ -21,7 +21,15 @@ from shoal.engines.spark.catalog_tables import Table
 from shoal.engines.spark.count_boxes import block_keys, cut_into_boxes, find_limited_columns
 from shoal.engines.spark.driver_tables import ClusterCase, Counted, Weighted, empty_codes, no_rows
 from shoal.engines.spark.encode_columns import Coded, code_table, lone_rows
-from shoal.engines.spark.finish_boxes import Part, apply_mapping, finish_parts, in_boxes, join_failed_parts
+from shoal.engines.spark.finish_boxes import (
+    Part,
+    Work,
+    apply_mapping,
+    finish_parts,
+    in_boxes,
+    join_failed_parts,
+    publish_closed,
+)
 from shoal.engines.spark.mappings import Combinations, DistantJudge
 from shoal.engines.spark.output_folder import Folder, fingerprint, place_of
 from shoal.engines.spark.render_rows import Shown, check_rows, render_frame, shuffle_rows, sum_rows
@@ -272,19 +280,22 @@ class Spark(Engine):
         frame, asked = self.coded.frame, plan.requirements
         if not isinstance(MEASURES[asked.measure](), CellMeasure):
             asked = replace(asked, measure=MEASURES.default)  # cuts lower the loss of cells
-        boxes = cut_into_boxes(self.session, frame, self.table, asked, own or BoxCuts(), most, self.run)
+        boxes = cut_into_boxes(frame, self.table, asked, own or BoxCuts(), most, self.run)
         if boxes.closed and own is None:
             self._check_alike(boxes.closed, boxes.sizes, most)
         if boxes.closed:
-            self.lone += lone_rows(in_boxes(self.session, self.coded.frame, boxes))
+            self.lone += lone_rows(in_boxes(self.coded.frame, boxes))
         parts: list[Part] = [(box,) for box in boxes.open]
-        asked_of = plan.method, plan.requirements, self.run
-        done = self._sum_rows(finish_parts(self.session, frame, self.table, boxes, parts, *asked_of))
+        asked_of = self.table, boxes, plan.method, plan.requirements, self.run
+        done = finish_parts(frame, boxes.router, parts, Work.of(*asked_of))
+        if boxes.closed:
+            done = done.unionAll(publish_closed(frame, boxes, len(self.table.attributes)))
+        done = self._sum_rows(done)
         while self.shown.failed:
             before = set(parts)
             parts, new = join_failed_parts(parts, self.shown.failed, boxes.sizes, most)
             gone = [part[0] for part in before.difference(parts)]
-            more = finish_parts(self.session, frame, self.table, boxes, new, *asked_of, closed=False)
+            more = finish_parts(frame, boxes.router, new, Work.of(*asked_of))
             done = done.filter(~done.part.isin(*gone)).unionAll(_persist(self._held, more))
             self.shown = sum_rows(self.session, done, self.table)
         published = sum(boxes.sizes.values())

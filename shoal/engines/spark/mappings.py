@@ -294,13 +294,14 @@ class DistantJudge(Judge):
         self.fewest = min(self.fewest, dropped)
         if self.classes is None:
             floor = self._floor_of_nodes(levels, lost, found.lost)
+        floor = floor._replace(above=above)
         if dropped > self.most:
-            return self._check_failed(dropped, above) if self.strict else self._check_undecided(floor, above)
+            return self._check_failed(dropped, above) if self.strict else self._check_undecided(floor)
         if self.classes is not None:
             value = self.classes.of_sizes(np.repeat(*found.good), dropped, cost.k)
         else:
             value = cost.additive(levels) + self._price_of_dropping(levels, found.bad)
-        return Check(value, dropped, floor.least, above, floor.below, floor.floors)
+        return floor._replace(dropped=dropped).check(value)
 
     def _floor_of_nodes(self, levels: LongVector, lost: int, rows: tuple[Sizes, ...]) -> Floor:
         """Return what lost rows cost specializations, from how many there are in each node; see `least_shortfall`."""

@@ -23,7 +23,7 @@ from shoal.errors import DataError, ShoalError
 from shoal.judging.models.model import GroupModel, Model
 from shoal.release.bounds import label_texts
 from shoal.release.published import Boxes, CellFaults, Published
-from shoal.release.read_published import read_published, sensitive_codes
+from shoal.release.read_published import PublishedColumns, read_published, sensitive_codes
 from shoal.release.verdict import Verdict
 from shoal.support.arrays import IntVector, LongVector
 from shoal.support.brief import Brief
@@ -227,10 +227,8 @@ def _summarize_partition(table: pa.Table, reading: Reading) -> dict[str, Any]:
     weights = table.column("rows").to_numpy().astype(np.int64)
     published, unknown = read_published(
         rows,
-        reading.attributes,
-        reading.sensitive,
+        PublishedColumns(reading.attributes, reading.sensitive, bounds=reading.bounds),
         sensitive_codes(rows, reading.sensitive),
-        bounds=reading.bounds,
         weights=weights,
     )
     weighed = Weighed(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +38,17 @@ class Owned(Brief):
     keys: LongVector
     """``view * combinations + combination``, ascending."""
     people: Lists
+
+
+class Needed(NamedTuple):
+    """What has to be left open about each person."""
+
+    k: int
+    """Candidates."""
+    values: Sequence[int]
+    """Different values of each lasting sensitive column."""
+    members: bool
+    """Also for an adversary who knows all people of the table."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -72,10 +84,7 @@ class LeftOpen(Brief):
         self,
         group_of: IntVector | LongVector,
         rows: IntVector | LongVector | None,
-        k: int,
-        needed: Sequence[int],
-        *,
-        members: bool,
+        needed: Needed,
     ) -> tuple[LongVector, LongVector]:
         """Return the pairs of a group and a person in it for whom too little would be left open, if the group were a
         class. Rows with group -1 are in none. A group that contains another one leaves at least as much open.
@@ -90,14 +99,14 @@ class LeftOpen(Brief):
         where, what = pairs // count, pairs % count
         seen = once((group * width + value) * self.people + person)
         shown, many = np.unique(seen // self.people, return_counts=True)
-        bad, sure = self._clear(where, what, shown, many, k, needed)
+        bad, sure = self._clear(where, what, shown, many, needed)
         rest = np.flatnonzero(~bad & ~sure)
         if len(rest):
-            bad[rest] = self._short(where[rest], what[rest], shown, seen, k, needed)
-        if members and k > 1:
+            bad[rest] = self._short(where[rest], what[rest], shown, seen, needed)
+        if needed.members and needed.k > 1:
             place, who = self.crowd.expand(what)
             here = among(where[place] * self.people + who, present)
-            bad |= np.bincount(place[here], minlength=len(pairs)) < k
+            bad |= np.bincount(place[here], minlength=len(pairs)) < needed.k
         wrong = pairs[bad]
         place, item = self.items.expand(present % self.people)
         hit = among((present // self.people)[place] * count + item, wrong)
@@ -129,8 +138,7 @@ class LeftOpen(Brief):
         what: LongVector,
         shown: LongVector,
         many: LongVector,
-        k: int,
-        needed: Sequence[int],
+        needed: Needed,
     ) -> tuple[BoolVector, BoolVector]:
         """Return for which pairs of a group and an item it is clear from counts that too little is left, and for which
         that enough is: counts of single combinations bound the number of different people from both sides.
@@ -148,17 +156,17 @@ class LeftOpen(Brief):
             own = counts[where[part]]
             left = self._open[what[part]] & (own > 0)
             short, enough = ~left.any(axis=1), np.ones(len(left), np.bool_)
-            for least, one in zip(needed, values, strict=True):
+            for least, one in zip(needed.values, values, strict=True):
                 if least > 1:
                     short |= ((left.astype(np.int32) @ one) > 0).sum(axis=1) < least
-            views = [(own, enough)] if k > 1 else []
-            for view, owners in zip(self.views, self._owners, strict=True) if k > 1 else ():
+            views = [(own, enough)] if needed.k > 1 else []
+            for view, owners in zip(self.views, self._owners, strict=True) if needed.k > 1 else ():
                 at = view[what[part]]
                 views.append((owners[at], at >= 0))
             for people, used in views:
                 found = np.where(left, people, 0)
-                short |= used & (found.sum(axis=1) < k)
-                enough &= ~used | (found.max(axis=1) >= k)
+                short |= used & (found.sum(axis=1) < needed.k)
+                enough &= ~used | (found.max(axis=1) >= needed.k)
             bad[part], sure[part] = short, enough & ~short
         return bad, sure
 
@@ -168,8 +176,7 @@ class LeftOpen(Brief):
         what: LongVector,
         shown: LongVector,
         seen: LongVector,
-        k: int,
-        needed: Sequence[int],
+        needed: Needed,
     ) -> BoolVector:
         """Return for which pairs of a group and an item too little is left, by listing people."""
         width, count = len(self.meaning), len(where)
@@ -177,20 +184,20 @@ class LeftOpen(Brief):
         open_ = among(where[at] * width + left, shown)
         at, left = at[open_], left[open_]
         bad = np.asarray(np.bincount(at, minlength=count) == 0)
-        for j, least in enumerate(needed):
+        for j, least in enumerate(needed.values):
             if least > 1:
                 size = int(self.meaning[:, j].max(initial=0)) + 1
                 different = once(at * size + self.meaning[left, j]) // size
                 bad |= np.bincount(different, minlength=count) < least
-        if k < 2:
+        if needed.k < 2:
             return bad
         begins = np.searchsorted(seen // self.people, np.append(shown, shown[-1] + 1))
         ours = Lists(begins.astype(np.int64), seen % self.people)
-        bad |= fewer(ours, np.searchsorted(shown, where[at] * width + left), at, count, k)
+        bad |= fewer(ours, np.searchsorted(shown, where[at] * width + left), at, count, needed.k)
         for view, owned in zip(self.views, self.owned, strict=True):
             used = view[what[at]] >= 0
             wanted = view[what[at[used]]] * width + left[used]
-            few = fewer(owned.people, np.searchsorted(owned.keys, wanted), at[used], count, k)
+            few = fewer(owned.people, np.searchsorted(owned.keys, wanted), at[used], count, needed.k)
             bad |= few & (view[what] >= 0)
         return bad
 

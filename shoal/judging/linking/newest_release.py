@@ -10,8 +10,8 @@ import numpy as np
 from shoal.coding.counting import ByOwners
 from shoal.errors import DataError
 from shoal.judging.linking.evidence import Evidence
-from shoal.judging.linking.owners import match_owners
-from shoal.judging.linking.series import Crossing, Earlier, Issue, issue_of
+from shoal.judging.linking.owners import Owners, match_owners
+from shoal.judging.linking.series import Crossing, Earlier, Issue, Known, issue_of
 from shoal.support.arrays import BoolVector, IntMatrix, LongVector
 
 NEWEST = "the newest release"
@@ -26,7 +26,7 @@ def newest_issue(evidence: Evidence, earlier: Earlier) -> tuple[Issue, IntMatrix
     if owners.unknown:
         raise DataError(f"people cannot be counted: {owners.unknown}")
     graph = evidence.consistency
-    rows, owner, unknown = np.ones(table.rows, np.bool_), None, ""
+    rows = np.ones(table.rows, np.bool_)
     claimed = evidence.origin.claimed
     exact = claimed if evidence.owner is None else evidence.owner
     told = evidence.persons.several or claimed is not None
@@ -35,13 +35,11 @@ def newest_issue(evidence: Evidence, earlier: Earlier) -> tuple[Issue, IntMatrix
         people = ByOwners.of(table.secrets, earlier.person.astype(np.int32))
         named = replace(table, countings=(people, *table.countings[1:]))
         owners = evidence.origin.find_owners(published, named) or match_owners(published, named)
-        unknown = owners.unknown
     if owners.person is not None:
-        owner = owners.person.astype(np.int64)
-        rows = np.isin(earlier.person, owner)
+        rows = np.isin(earlier.person, owners.person)
     elif evidence.owner is not None:
-        owner = earlier.person[evidence.owner]
-    if owner is not None and exact is not None:
+        owners = Owners(earlier.person[evidence.owner].astype(np.int32), owners.unknown)
+    if owners.person is not None and exact is not None:
         rows = np.zeros(table.rows, np.bool_)
         rows[exact] = True
     columns = list(earlier.lasting)
@@ -49,12 +47,9 @@ def newest_issue(evidence: Evidence, earlier: Earlier) -> tuple[Issue, IntMatrix
         NEWEST,
         published,
         np.asfortranarray(published.sensitive_codes[:, columns]),
-        (graph.people.row_of, graph.start, graph.links),
-        earlier.person,
-        owner=owner,
-        published_rows=rows,
-        strangers=_strangers(earlier),
-        unknown=unknown,
+        Known(earlier.person, (graph.people.row_of, graph.start, graph.links), rows),
+        owners,
+        _strangers(earlier),
     )
     return made, np.asfortranarray(table.secrets.wide[:, columns])
 

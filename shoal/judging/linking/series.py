@@ -17,6 +17,7 @@ import numpy as np
 from shoal.coding import Attribute
 from shoal.errors import DataError
 from shoal.judging.linking.consistency import People, within_sets
+from shoal.judging.linking.owners import Owners
 from shoal.release.published import Published
 from shoal.support.arrays import BoolVector, IntMatrix, IntVector, LongVector
 from shoal.support.brief import Brief
@@ -161,33 +162,37 @@ def views_of(
     return Lists(np.concatenate(([0], np.cumsum(sizes))), items), number[row_of]
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class Known(Brief):
+    """The rows that people are known by."""
+
+    person: LongVector
+    matches: tuple[IntVector, LongVector, IntVector]
+    """The classes that cover each row, as `find_covered_rows` returns them."""
+    rows: BoolVector
+    """Those that may be in the release."""
+
+
 def issue_of(
-    name: str,
-    published: Published,
-    values: IntMatrix,
-    matches: tuple[IntVector, LongVector, IntVector],
-    person: LongVector,
-    *,
-    owner: LongVector | None,
-    published_rows: BoolVector,
-    strangers: int,
-    unknown: str = "",
+    name: str, published: Published, values: IntMatrix, known: Known, owners: Owners, strangers: int
 ) -> Issue:
-    """Return a release as a part of a series. `matches` and `person` are about the rows that people are known by, and
-    `published_rows` are those that may be in the release. Where `owner` is not known, every published row is a person
-    of its own, from `strangers` on.
+    """Return a release as a part of a series. Where owners are not known, every published row is a person of its own,
+    from `strangers` on.
     """
-    views, view_of = views_of(*matches, published.classes)
+    views, view_of = views_of(*known.matches, published.classes)
     rows = Lists.of(published.class_of, np.arange(published.rows), published.classes)
-    known = np.flatnonzero(published_rows & (view_of >= 0))
-    pairs = np.unique(np.column_stack([person[known], view_of[known]]), axis=0).reshape(-1, 2)
-    if owner is not None:
+    there = np.flatnonzero(known.rows & (view_of >= 0))
+    pairs = np.unique(np.column_stack([known.person[there], view_of[there]]), axis=0).reshape(-1, 2)
+    if owners.person is not None:
+        owner = owners.person.astype(np.int64)
         members = Lists.of(published.class_of, owner, published.classes)
     else:
-        at, classes = views.expand(view_of[known])
-        members = Lists.of(classes, person[known][at], published.classes)
+        at, classes = views.expand(view_of[there])
+        members = Lists.of(classes, known.person[there][at], published.classes)
         owner = strangers + np.arange(published.rows, dtype=np.int64)
-    return Issue(name, rows, values, owner, members, views, pairs[:, 0].copy(), pairs[:, 1].copy(), unknown)
+    return Issue(
+        name, rows, values, owner, members, views, pairs[:, 0].copy(), pairs[:, 1].copy(), owners.unknown
+    )
 
 
 def explain_unknown_members(issues: Sequence[Issue]) -> str:

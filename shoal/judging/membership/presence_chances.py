@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from shoal.errors import DataError
-from shoal.judging.membership.chances import MOST_STATES, SECONDS, Chances, membership
+from shoal.judging.membership.chances import MOST_STATES, SECONDS, BucketChances, Chances, membership
 from shoal.release import ValueSets
 from shoal.release.published import Published
 from shoal.support.arrays import BoolVector, FloatVector, IntMatrix, IntVector, LongVector
@@ -40,6 +41,10 @@ class Indicators(Brief):
     """Combinations of values that the cells of one bucket allow, summed over buckets."""
 
 
+Count = Callable[[IntMatrix, LongVector, list[LongVector]], BucketChances]
+"""`membership`, with what it may take."""
+
+
 def presence(
     published: Published,
     population: IntMatrix,
@@ -69,7 +74,8 @@ def presence(
     if not published.in_buckets:
         found = _find_chances(published, tuples, people)
     else:
-        found = ShuffledBuckets(published, tuples, people).chances(limit, random, seconds, progress)
+        count = partial(membership, limit=limit, random=random, seconds=seconds)
+        found = ShuffledBuckets(published, tuples, people).chances(count, progress)
     if published.suppressed:
         found.outside_too(people, published.suppressed)
     if published.rows + published.suppressed >= len(population):
@@ -240,13 +246,7 @@ class ShuffledBuckets:
             left, np.stack(places, axis=1).astype(np.int32), counts, overlap, product, combinations
         )
 
-    def chances(
-        self,
-        limit: int,
-        random: np.random.Generator | None,
-        seconds: float,
-        progress: Callable[[float], None],
-    ) -> _Found:
+    def chances(self, count: Count, progress: Callable[[float], None]) -> _Found:
         """Return who is in the table, bucket by bucket."""
         out = _Found.nobody(len(self.tuples))
         out.product = np.zeros(len(self.tuples))
@@ -259,7 +259,7 @@ class ShuffledBuckets:
             out.matching[fit.left] += 1
             out.product[fit.left] = np.maximum(out.product[fit.left], fit.product)
             out.combinations += fit.combinations
-            self._ask(out, fit, fit.left, limit, random, seconds)
+            self._ask(out, fit, fit.left, count)
             reach.add(fit, out, len(rows))
         unions: dict[tuple[int, ...], list[int]] = {}
         for t in np.flatnonzero(out.several).tolist():
@@ -269,20 +269,12 @@ class ShuffledBuckets:
             rows = np.concatenate([self.rows_of[bucket] for bucket in union])
             # People who match the joined cells, but none of the buckets, are in none of them.
             among = np.unique(np.concatenate([fitting[bucket] for bucket in union]))
-            self._ask(out, self.match_tuples(rows, among), np.array(own), limit, random, seconds)
+            self._ask(out, self.match_tuples(rows, among), np.array(own), count)
         sizes = np.array([len(rows) for rows in self.rows_of], np.int64)
         reach.bound(out, sizes, self.suppressed)
         return out
 
-    def _ask(
-        self,
-        out: _Found,
-        fit: _Fitting,
-        asked: LongVector,
-        limit: int,
-        random: np.random.Generator | None,
-        seconds: float,
-    ) -> None:
+    def _ask(self, out: _Found, fit: _Fitting, asked: LongVector, count: Count) -> None:
         """Count one bucket, and record the result for the tuples asked for."""
         if fit.overlap:
             _mark_unknown(out, asked)
@@ -291,9 +283,7 @@ class ShuffledBuckets:
         kinds, kind_of = np.unique(fit.places, axis=0, return_inverse=True)
         kind_of = kind_of.ravel()
         many = np.bincount(kind_of, self.people[fit.left], len(kinds)).astype(np.int64)
-        found = membership(
-            kinds.astype(np.int32), many, fit.counts, limit=limit, random=random, seconds=seconds
-        )
+        found = count(kinds.astype(np.int32), many, fit.counts)
         at = kind_of[np.searchsorted(fit.left, asked)]
         out.put(asked, found.at(at))
 

@@ -6,7 +6,6 @@ least as many values as the policy asks for must be among those that all release
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -16,7 +15,7 @@ from shoal.coding import CodedTable
 from shoal.coding.groups import Groups
 from shoal.errors import DataError
 from shoal.judging.linking.evidence import Evidence
-from shoal.judging.linking.left_open import LeftOpen
+from shoal.judging.linking.left_open import LeftOpen, Needed
 from shoal.judging.linking.newest_release import knows_rows, newest_issue, too_little
 from shoal.judging.linking.series import Earlier, alone, cross_releases, explain_unknown_members
 from shoal.judging.models.keys import Key
@@ -72,7 +71,7 @@ class WithEarlier(Model):
         except DataError as error:
             return self.verdict_unknown(published, str(error))
         found = cross_releases(earlier, newest, own, silent)
-        few, narrow = too_little(found, self.k, self.of(earlier), members=self.members)
+        few, narrow = too_little(found, self.k, self.of(earlier).values, members=self.members)
         exposed = len(np.unique(found.person[few | narrow]))
         if exposed and not knows_rows(evidence, newest, earlier):
             many = format_count(exposed, "person", "people")
@@ -86,9 +85,10 @@ class WithEarlier(Model):
         detail = f"{both} in several of {len(earlier.issues) + 1} releases"
         return self.verdict(published, exposed, exposed == 0, detail)
 
-    def of(self, earlier: Earlier) -> list[int]:
-        """Return how many values must be left of each lasting column."""
-        return [self.needed[j] if j < len(self.needed) else 1 for j in earlier.lasting]
+    def of(self, earlier: Earlier) -> Needed:
+        """Return what must be left open about each person."""
+        values = [self.needed[j] if j < len(self.needed) else 1 for j in earlier.lasting]
+        return Needed(self.k, values, self.members)
 
     def check(self, earlier: Earlier) -> None:
         """Refuse earlier releases that by themselves leave too little open to people of the table: nothing that is
@@ -101,7 +101,7 @@ class WithEarlier(Model):
             here = np.zeros(earlier.people, np.bool_)
             here[issue.person[issue.person < earlier.people]] = True
             candidates, values = alone(issue, here, earlier.lasting)
-            few, narrow = candidates[here] < self.k, (values[here] < self.of(earlier)).any(axis=1)
+            few, narrow = candidates[here] < self.k, (values[here] < self.of(earlier).values).any(axis=1)
             lines = []
             if few.any():
                 least = int(candidates[here].min())
@@ -136,7 +136,7 @@ class KeepsOpen(GroupModel):
 
     model: WithEarlier
     open: LeftOpen
-    needed: Sequence[int]
+    needed: Needed
 
     @property
     def title(self) -> str:
@@ -156,7 +156,7 @@ class KeepsOpen(GroupModel):
         """Return which groups leave enough open to everybody in them."""
         assert groups.placed is not None, "this search does not say which rows a group has"
         good = np.asarray(groups.rows > 0)
-        bad, _ = self.open.short(*groups.placed, self.model.k, self.needed, members=self.model.members)
+        bad, _ = self.open.short(*groups.placed, self.needed)
         good[bad] = False
         return good
 

@@ -49,35 +49,41 @@ def improve_clusters(items: Items, cluster_of: IntVector, k: int, seconds: float
     rounds = _rounds(len(cluster_of), seconds)
     sure = rounds * WORK * k * len(cluster_of) <= SURE * seconds
     limit = seconds if seconds > 0 and not sure else np.inf
-    found = search_clusters(items, cluster_of, k, limit * SEARCH, run, start, rounds)
+    found = search_clusters(items, cluster_of, k, run, Allowed(start, limit * SEARCH, rounds))
     if total_loss(items, found) >= total_loss(items, cluster_of):
         found = cluster_of
     return move_rows(items, found, k, start + limit, run)
 
 
-def search_clusters(
-    items: Items,
-    cluster_of: IntVector,
-    k: int,
-    limit: float,
-    run: Run,
-    start: float | None = None,
-    rounds: int = 0,
-) -> IntVector:
-    """Return clusters that mostly lose less; each still has at least k rows. `limit` is in seconds since `start`.
+@dataclass(frozen=True)
+class Allowed:
+    """How long a search may take."""
+
+    start: float
+    seconds: float
+    """Since the start."""
+    rounds: int
+
+    @classmethod
+    def every_round(cls, rows: int) -> Allowed:
+        """Return that so many rows have all their rounds."""
+        return cls(time.perf_counter(), np.inf, _rounds(rows, 0.0))
+
+
+def search_clusters(items: Items, cluster_of: IntVector, k: int, run: Run, allowed: Allowed) -> IntVector:
+    """Return clusters that mostly lose less; each still has at least k rows.
 
     In each round the clusters are divided into pieces, which threads work on; clusters of different pieces leave each
     other alone. Expected O(rounds x rows x k x columns).
     """
     from shoal.kernels.rebuilding import rebuild
 
-    began = time.perf_counter() if start is None else start
     numbers, count = number_clusters(cluster_of)
     if count < 2:
         return numbers
     plan = _Plan.start(items, numbers, count, k)
     inside = max(int(plan.pool.size.sum()), 1)
-    clock = _Clock(began, limit, inside, rounds or _rounds(len(cluster_of), 0.0))
+    clock = _Clock(allowed.start, allowed.seconds, inside, allowed.rounds)
     mean = float(plan.pool.loss @ plan.pool.size) / inside
 
     def work(piece: _Piece) -> int:

@@ -68,6 +68,12 @@ class Floor(NamedTuple):
     least: float
     below: float = 0.0
     floors: FloatMatrix | None = None
+    above: float = 0.0
+    """What every generalization loses at least."""
+
+    def check(self, value: float) -> Check:
+        """Return what was found about a mapping with this value."""
+        return Check(value, self.dropped, self.least, self.above, self.below, self.floors)
 
 
 class Judge:
@@ -156,12 +162,12 @@ class Judge:
         # Finer groups add up to more, unless people with several rows count in several of them.
         if self.adds_up and any(rule.out_of_reach(rolled.weights, self.most) for rule in self.rules):
             return self._check_failed(dropped, above)
-        floor = self._floor(rolled, lost, dropped)
+        floor = self._floor(rolled, lost, dropped)._replace(above=above)
         if not self.by_groups:
-            return self._together(rolled, good, None, lost, floor, above)
-        if self._exceeds(levels, floor, above, beat):
-            return self._check_undecided(floor, above)
-        return self._apply_models(rolled, good, floor, above, beat)
+            return self._together(rolled, good, None, lost, floor)
+        if self._exceeds(levels, floor, beat):
+            return self._check_undecided(floor)
+        return self._apply_models(rolled, good, floor, beat)
 
     def _floor(self, rolled: RollUp, lost: LongVector, dropped: int) -> Floor:
         """Return what follows for every specialization if so many rows of each group are lost in all of them."""
@@ -182,16 +188,14 @@ class Judge:
         least = self.classes.floor(kept, lost, sizes, self.objective.k)
         return Floor(dropped, least, least) if self.classes.floor_adds else Floor(dropped, 0.0, 0.0, least)
 
-    def _exceeds(self, levels: LongVector, floor: Floor, above: float, beat: float) -> bool:
+    def _exceeds(self, levels: LongVector, floor: Floor, beat: float) -> bool:
         """Return whether a mapping loses more than `beat` in any case."""
-        return max(self.objective.least_at(levels) + above + floor.own, floor.below) > beat + 1e-9
+        return max(self.objective.least_at(levels) + floor.above + floor.own, floor.below) > beat + 1e-9
 
-    def _check_undecided(self, floor: Floor, above: float) -> Check:
-        return Check(np.inf, floor.dropped, floor.least, above, floor.below, floor.floors)
+    def _check_undecided(self, floor: Floor) -> Check:
+        return floor.check(np.inf)
 
-    def _apply_models(
-        self, rolled: RollUp, good: BoolVector, floor: Floor, above: float, beat: float
-    ) -> Check:
+    def _apply_models(self, rolled: RollUp, good: BoolVector, floor: Floor, beat: float) -> Check:
         """Apply the models, if sizes alone do not rule the mapping out."""
         levels = rolled.levels[: self.rollups.quasi]
         if self.fine:
@@ -206,21 +210,19 @@ class Judge:
                 keepable = np.minimum(keepable, model.keepable(groups))
             lost, dropped = self._kernels.lost_rows(rolled.weights, good, keepable)
             if dropped > self.most:
-                return self._check_failed(dropped, above)
-            floor = self._floor(rolled, lost, dropped)
-            if self._exceeds(levels, floor, above, beat):
-                return self._check_undecided(floor, above)
+                return self._check_failed(dropped, floor.above)
+            floor = self._floor(rolled, lost, dropped)._replace(above=floor.above)
+            if self._exceeds(levels, floor, beat):
+                return self._check_undecided(floor)
         satisfied: BoolVector = np.ones(len(groups), np.bool_)
         for model in self.others:
             satisfied &= model.holds_in(groups)
         lost, dropped = self._kernels.lost_rows(rolled.weights, good, groups.rows * satisfied)
         self.fewest = min(self.fewest, dropped)
         if dropped > self.most:
-            return self._check_failed(dropped, above) if self.strict else self._check_undecided(floor, above)
+            return self._check_failed(dropped, floor.above) if self.strict else self._check_undecided(floor)
         good[good] = satisfied
-        return self._together(
-            rolled, good, groups.size[satisfied], lost, floor._replace(dropped=dropped), above
-        )
+        return self._together(rolled, good, groups.size[satisfied], lost, floor._replace(dropped=dropped))
 
     def _together(
         self,
@@ -229,19 +231,18 @@ class Judge:
         sizes: LongVector | None,
         lost: LongVector,
         floor: Floor,
-        above: float,
     ) -> Check:
         """Apply the rules over all groups: the smallest are suppressed until they hold, if so many rows may be."""
         if not self.rules:
-            return self._value(rolled, good, lost, floor.dropped, floor, above)
+            return self._value(rolled, good, lost, floor)
         kept = self._choose_groups(
             good, rolled.weights[good] if sizes is None else sizes, rolled.weights, self.most
         )
         if kept is None:
             self.fewest = min(self.fewest, floor.dropped)
-            return self._check_undecided(floor, above)
+            return self._check_undecided(floor)
         lost = np.where(kept, 0, rolled.weights)
-        return self._value(rolled, kept, lost, int(lost.sum()), floor, above)
+        return self._value(rolled, kept, lost, floor._replace(dropped=int(lost.sum())))
 
     def _choose_groups(
         self, good: BoolVector, sizes: LongVector, rows: LongVector, most: int
@@ -264,25 +265,17 @@ class Judge:
         self.fewest = min(self.fewest, dropped)
         return Check(np.inf, dropped, np.inf, above)
 
-    def _value(
-        self,
-        rolled: RollUp,
-        good: BoolVector,
-        lost: LongVector,
-        dropped: int,
-        floor: Floor,
-        above: float,
-    ) -> Check:
+    def _value(self, rolled: RollUp, good: BoolVector, lost: LongVector, floor: Floor) -> Check:
         cost = self.objective
-        self.fewest = min(self.fewest, dropped)
+        self.fewest = min(self.fewest, floor.dropped)
         if self.classes is not None:
-            value = self.classes.of_sizes(rolled.weights[good], dropped, cost.k)
+            value = self.classes.of_sizes(rolled.weights[good], floor.dropped, cost.k)
         else:
             penalty = floor.own
             if self.by_groups or self.rules or not cost.exact:
                 penalty = self._penalty(rolled, lost)
             value = cost.additive(rolled.levels) + penalty
-        return Check(value, dropped, floor.least, above, floor.below, floor.floors)
+        return floor.check(value)
 
     def release(self, table: CodedTable, levels: LongVector, facts: dict[str, Any]) -> Release:
         """Make the release of a mapping: groups that satisfy all models become regions, the rest is suppressed."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shoal.documents.pages.scatter import WIDTH, Point, scatter
+from shoal.documents.pages.scatter import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, Axis, Point, scatter
 from shoal.documents.pages.svg import SOFT, figure, standalone, text
 from shoal.pipeline.comparison.comparison import Comparison
 from shoal.pipeline.comparison.trial import Trial
@@ -51,17 +51,17 @@ def frontier_drawing(compared: Comparison, key: str, description: str = "") -> s
     ]
     steps = sorted((trial.risk or 0.0, trial.measures[compared.measure]) for trial in frontier)
     loss = f"loss ({compared.measure})" if compared.lower_is_better else compared.measure
-    return scatter(
-        key,
-        TITLE,
-        description or f"{len(shown)} releases, {len(frontier)} of them on the Pareto frontier.",
+    risk = "risk: expected share of people whose row is found"
+    parts, height = scatter(
         points,
-        x=("risk: expected share of people whose row is found", _percent),
-        y=(loss, lambda value: f"{value:g}"),
-        groups=["withstands" if k is None else f"k = {k}" for k in ks],
-        steps=steps,
+        Axis.over(risk, [point.x for point in points], LEFT, WIDTH - RIGHT, _percent),
+        Axis.over(loss, [point.y for point in points], HEIGHT - BOTTOM, TOP, "{:g}".format),
+        ["withstands" if k is None else f"k = {k}" for k in ks],
+        steps,
         crosses="does not withstand" if any(not trial.withstands for trial in shown) else "",
     )
+    words = description or f"{len(shown)} releases, {len(frontier)} of them on the Pareto frontier."
+    return figure(key, TITLE, words, *parts, viewBox=f"0 0 {WIDTH} {height}", class_="wide")
 
 
 def name_trial(trial: Trial) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -92,21 +93,17 @@ def explain(
     )
 
 
+@dataclass(frozen=True, eq=False)
 class _Work:
     """All relaxations of one policy on one table, tried one after another."""
 
-    def __init__(
-        self,
-        frame: Frame,
-        table: CodedTable,
-        population: Any,
-        measure: str,
-        seed: int,
-        progress: Progress,
-        deadline: float,
-    ) -> None:
-        self.frame, self.table, self.population, self.measure = frame, table, population, measure
-        self.seed, self.progress, self.deadline = seed, progress, deadline
+    frame: Frame
+    table: CodedTable
+    population: Any
+    measure: str
+    seed: int
+    progress: Progress
+    deadline: float
 
     def costs(self, found: list[Relaxation], base: Tried) -> Iterator[Cost]:
         """Try each, and compare it with the release of the policy as it is."""

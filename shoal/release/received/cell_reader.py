@@ -18,7 +18,7 @@ from shoal.io.sheet import Sheet
 from shoal.policy import Policy
 from shoal.release.bounds import bounds_among
 from shoal.release.published import BoxesInPart, Published
-from shoal.release.read_published import read_published, sensitive_codes
+from shoal.release.read_published import PublishedColumns, read_published, sensitive_codes
 from shoal.support.arrays import IntMatrix
 from shoal.support.brief import Brief
 
@@ -81,12 +81,9 @@ class CellReader(Brief):
         """
         published, unknown = read_published(
             self.rows,
-            self.attributes,
-            self.sensitive,
+            PublishedColumns(self.attributes, self.sensitive, bucket, self.bounds),
             self.codes,
-            suppressed=self.suppressed,
-            bucket=bucket,
-            bounds=self.bounds,
+            self.suppressed,
         )
         if all(self.known):
             return published, unknown

@@ -17,14 +17,14 @@ from shoal.coding.counting import ByOwners
 from shoal.coding.encode import count_nameless_cells, encode
 from shoal.errors import DataError, PolicyError
 from shoal.io import Frame, factorize
-from shoal.judging.linking.owners import confirm_record, match_owners
-from shoal.judging.linking.series import Earlier, Issue, find_covered_rows, issue_of
+from shoal.judging.linking.owners import Owners, confirm_record, match_owners
+from shoal.judging.linking.series import Earlier, Issue, Known, find_covered_rows, issue_of
 from shoal.policy import Policy
 from shoal.policy.encode_table import encode_with_population
 from shoal.release.bounds import bounds_among
 from shoal.release.published import Published
 from shoal.release.published_types import without_fraction
-from shoal.release.read_published import read_published
+from shoal.release.read_published import PublishedColumns, read_published
 from shoal.release.received.read_record import check_original, check_release, read_owners, read_record
 from shoal.release.received.read_release import convert_types, read_release
 from shoal.release.render import bucket_name
@@ -110,15 +110,8 @@ def read_earlier(frame: Frame, policy: Policy, table: CodedTable, given: Sequenc
         own = at if original is not None and whose else 0
         reader = _Reader(name, policy, domain, lasting, texts)
         published, values, columns = reader.read_published(one, None if original is None else original.rows)
-        issue = reader.issue(
-            published,
-            values,
-            codes[own],
-            persons[own],
-            original,
-            _record(one, original, published.rows, columns, name),
-            strangers,
-        )
+        record = _record(one, original, published.rows, columns, name)
+        issue = reader.issue(published, values, _Rows(original, codes[own], persons[own]), record, strangers)
         if not len(np.intersect1d(issue.person, persons[0])):
             raise DataError(
                 f"{name}: nobody of the table can be in it. Check that it is of the same people, with the same columns "
@@ -256,6 +249,17 @@ def _find_lasting(table: CodedTable, policy: Policy) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True, eq=False)
+class _Rows:
+    """The rows that people are known by: those of the original of a release, or of the table."""
+
+    original: Frame | None
+    """What the release was made from, if it is known."""
+    codes: IntMatrix
+    """Of the quasi-identifiers."""
+    person: LongVector
+
+
+@dataclass(frozen=True, eq=False)
 class _Reader:
     """Reads one earlier release."""
 
@@ -290,14 +294,8 @@ class _Reader:
             a.name: bounds_among(rows.columns, a.name, (*policy.columns, *self.domain.taken))
             for a in attributes
         }
-        published, unknown = read_published(
-            rows,
-            attributes,
-            self.domain.sensitive,
-            codes,
-            suppressed=(most or len(rows)) - len(rows),
-            bounds=bounds,
-        )
+        columns = PublishedColumns(attributes, self.domain.sensitive, bounds=bounds)
+        published, unknown = read_published(rows, columns, codes, (most or len(rows)) - len(rows))
         if unknown:
             faults = {name: published.faults_of(name) for name in unknown}
             lost = {name: max(own.above + own.unread, 1) for name, own in faults.items()}
@@ -329,59 +327,44 @@ class _Reader:
         self,
         published: Published,
         codes: IntMatrix,
-        known: IntMatrix,
-        person: LongVector,
-        original: Frame | None,
+        of: _Rows,
         record: Mapping[str, Any] | None,
         strangers: int,
     ) -> Issue:
         """Find who may be in the release, by the rows that people are known by."""
-        whose = self.policy.people
-        matches = find_covered_rows(self.domain.attributes, known, published)
-        owner: LongVector | None = None
-        unknown = "" if whose else NO_PERSON
-        rows = np.ones(len(known), np.bool_)
-        if whose and original is not None:
+        matches = find_covered_rows(self.domain.attributes, of.codes, published)
+        owners = Owners(unknown="" if self.policy.people else NO_PERSON)
+        rows = np.ones(len(of.codes), np.bool_)
+        if self.policy.people and of.original is not None:
+            original, person = of.original, of.person
             values = np.empty((original.rows, codes.shape[1]), np.int32, order="F")
             for j, attribute in enumerate(self.domain.sensitive):
                 values[:, j] = self._codes(original.column(attribute.name), j, attribute)
             secrets = Columns.of(self.domain.sensitive, values)
             table = replace(
                 self.domain,
-                quasi=Columns.of(self.domain.attributes, known),
+                quasi=Columns.of(self.domain.attributes, of.codes),
                 secrets=secrets,
                 countings=(ByOwners.of(secrets, person.astype(np.int32)),),
                 context=Context(),
             )
             claimed = None if record is None else read_owners(record)
-            found = (
+            owners = (
                 match_owners(published, table)
                 if claimed is None
                 else confirm_record(published, table, claimed)
             )
-            unknown = found.unknown
-            if found.person is not None:
-                owner = found.person.astype(np.int64)
-                rows = np.isin(person, owner)
+            if owners.person is not None:
+                rows = np.isin(person, owners.person)
                 if claimed is not None:
-                    rows = np.zeros(len(known), np.bool_)
+                    rows = np.zeros(len(person), np.bool_)
                     rows[claimed] = True
             elif len(np.unique(person)) < len(person):
                 raise DataError(
-                    f"{self.name}: people cannot be counted, because {found.unknown}. Give the private record of "
+                    f"{self.name}: people cannot be counted, because {owners.unknown}. Give the private record of "
                     "the run that made it, "
                     + either(command="with --earlier-record FILE", python='as {"release": .., "record": ..}')
                     + ", or in the policy"
                 )
         lasting = np.asfortranarray(codes[:, list(self.lasting)])
-        return issue_of(
-            self.name,
-            published,
-            lasting,
-            matches,
-            person,
-            owner=owner,
-            published_rows=rows,
-            strangers=strangers,
-            unknown=unknown,
-        )
+        return issue_of(self.name, published, lasting, Known(of.person, matches, rows), owners, strangers)

@@ -270,14 +270,15 @@ def _tree_page(project: Project, column: Coded, now: Tried, tree: Branches) -> d
     view = view_of(project, column, tree)
     if view.search:
         matches = tree.matches(view.search)
+        shown = _Tree(column, view, tree)
         lines = [
-            _line(one, column, view, tree, at + 1, len(matches), where=" › ".join(one.path[:-1]))
-            for at, one in enumerate(matches[:MATCHES])
+            replace(shown.line(one, at, len(matches)), where=" › ".join(one.path[:-1]))
+            for at, one in enumerate(matches[:MATCHES], 1)
         ]
         more = len(matches) - len(lines)
     else:
         matches, more = [], 0
-        lines = _lines(column, view, tree)
+        lines = _Tree(column, view, tree).lines()
     wanted, view.wanted = view.wanted, ()
     named = not (now.hierarchy is not None and isinstance(now.hierarchy.naming, Ends))
     return {
@@ -296,50 +297,56 @@ def _tree_page(project: Project, column: Coded, now: Tried, tree: Branches) -> d
     }
 
 
-def _lines(column: Coded, view: View, tree: Branches) -> list[Line]:
-    made: list[Line] = []
+@dataclass(frozen=True, eq=False)
+class _Tree:
+    """The tree of a column as a page shows it."""
 
-    def add(node: Node, place: int, siblings: int) -> None:
-        made.append(_line(node, column, view, tree, place, siblings))
-        if node.is_value or node.path not in view.opened:
-            return
-        most = view.shown.get(node.path, SHOWN)
-        places = list(enumerate(node.below, 1))
-        if len(places) > most:
-            # Groups come first in a list that is cut off, so that nobody has to search for those just made.
-            places = sorted(places, key=lambda each: each[1].is_value)[:most]
-        for at, child in places:
-            add(child, at, len(node.below))
-        if len(node.below) > most:
-            left = (len(node.below) - most, node.number, node.depth + 1)
-            made[-1] = replace(made[-1], more=(*made[-1].more, left))
+    column: Coded
+    view: View
+    tree: Branches
 
-    add(tree.root, 1, 1)
-    return made
+    def lines(self) -> list[Line]:
+        """Return the lines of what is open."""
+        made: list[Line] = []
 
+        def add(node: Node, place: int, siblings: int) -> None:
+            made.append(self.line(node, place, siblings))
+            if node.is_value or node.path not in self.view.opened:
+                return
+            most = self.view.shown.get(node.path, SHOWN)
+            places = list(enumerate(node.below, 1))
+            if len(places) > most:
+                # Groups come first in a list that is cut off, so that nobody has to search for those just made.
+                places = sorted(places, key=lambda each: each[1].is_value)[:most]
+            for at, child in places:
+                add(child, at, len(node.below))
+            if len(node.below) > most:
+                left = (len(node.below) - most, node.number, node.depth + 1)
+                made[-1] = replace(made[-1], more=(*made[-1].more, left))
 
-def _line(
-    node: Node, column: Coded, view: View, tree: Branches, place: int, siblings: int, where: str = ""
-) -> Line:
-    limit = column.limit if isinstance(column.limit, tuple) else ()
-    level = tree.height - node.depth
-    closed = (isinstance(column.limit, int) and level > column.limit and not node.is_value) or (
-        bool(limit)
-        and not node.is_value
-        and any(one.name in limit for one in node.inside() if one is not node)
-    )
-    return Line(
-        node,
-        not node.is_value and node.path in view.opened,
-        place,
-        siblings,
-        node.path == view.wanted,
-        node.name in limit,
-        node.name in column.protected,
-        closed,
-        (),
-        where,
-    )
+        add(self.tree.root, 1, 1)
+        return made
+
+    def line(self, node: Node, place: int, siblings: int) -> Line:
+        """Return the line of a node."""
+        column, view = self.column, self.view
+        limit = column.limit if isinstance(column.limit, tuple) else ()
+        level = self.tree.height - node.depth
+        closed = (isinstance(column.limit, int) and level > column.limit and not node.is_value) or (
+            bool(limit)
+            and not node.is_value
+            and any(one.name in limit for one in node.inside() if one is not node)
+        )
+        return Line(
+            node,
+            not node.is_value and node.path in view.opened,
+            place,
+            siblings,
+            node.path == view.wanted,
+            node.name in limit,
+            node.name in column.protected,
+            closed,
+        )
 
 
 def _targets(tree: Branches | None) -> list[tuple[int, str]]:
