@@ -14,7 +14,7 @@ ROOT = Path(shoal.__file__).parent
 # From the bottom to the top. A module imports from its own layer's folder and from the layers below it;
 # two folders of one layer do not know each other.
 LAYERS = (
-    ("errors", "support.arrays", "support.intervals", "support.wording"),
+    ("errors", "support.arrays", "support.confidence_intervals", "support.wording"),
     ("support.machine",),
     ("support.brief", "documents.pages"),
     ("support.run", "support.registry"),

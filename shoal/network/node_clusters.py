@@ -68,7 +68,7 @@ class _Work:
 
     def grow_clusters(self) -> tuple[IntVector, int]:
         """Grow clusters; nodes that are left over have -1."""
-        from shoal.kernels.network import Progress, grow_network_clusters
+        from shoal.kernels.network_clusters import Progress, grow_network_clusters
 
         network = self.network
         numbers = np.arange(network.nodes)
@@ -96,7 +96,7 @@ class _Work:
     def _atoms(self, by_rank: IntVector) -> tuple[Any, IntMatrix]:
         """Group equal nodes, block by block; also return the labels of each combination."""
         from shoal.kernels.grouping import distinct
-        from shoal.kernels.network import Atoms
+        from shoal.kernels.network_clusters import Atoms
 
         table = self.table
         columns = [np.unique(demand.label_of, return_inverse=True) for demand in self.demands.each]
@@ -214,7 +214,7 @@ class _Standing:
 
     def costs(self, members: IntVector, low: IntVector, high: IntVector, block: int) -> FloatVector:
         """Return the distance of each cluster of the block from some nodes outside it."""
-        from shoal.kernels.network import network_contacts
+        from shoal.kernels.network_clusters import network_contacts
 
         work, network, count = self.work, self.work.network, len(members)
         merged = self.losses(np.minimum(self.low, low), np.maximum(self.high, high))

@@ -28,7 +28,7 @@ def structure_of(network: Network, random: np.random.Generator) -> Structure:
     from scipy.sparse import csr_matrix
     from scipy.sparse.csgraph import connected_components
 
-    from shoal.kernels.network import common_neighbours, pivot_centrality
+    from shoal.kernels.graph_structure import common_neighbours, pivot_centrality
 
     n, degree = network.nodes, network.degree.astype(np.float64)
     links = csr_matrix((np.ones(len(network.neighbours)), network.neighbours, network.start), shape=(n, n))

@@ -117,7 +117,7 @@ def attack_network(
     what matches one member matches all. If every super-node is a single node, the release is an ordinary graph, and the
     tests are exact.
     """
-    from shoal.kernels.network import common_neighbours
+    from shoal.kernels.graph_structure import common_neighbours
 
     n = network.nodes
     steps = masked.clusters * (2 * network.edges // max(n, 1) + 10)
@@ -188,7 +188,7 @@ Fits = Callable[[int], dict[str, BoolVector]]
 
 def _fits_possibly(network: Network, masked: MaskedNetwork, common: IntVector) -> Fits:
     """Rule out super-nodes by conditions that every true candidate satisfies."""
-    from shoal.kernels.network import neighbours_match
+    from shoal.kernels.graph_structure import neighbours_match
 
     ranges = degree_ranges(masked)
     most_edges = _edges_among_neighbours(masked, ranges)
@@ -210,7 +210,7 @@ def _fits_possibly(network: Network, masked: MaskedNetwork, common: IntVector) -
 
 def _fits_exactly(keys: dict[str, Any], shown: Network, noise: Any) -> Fits:
     """Compare with every node of an ordinary graph."""
-    from shoal.kernels.network import common_neighbours
+    from shoal.kernels.graph_structure import common_neighbours
 
     others = _structural_keys(shown, common_neighbours(shown.start, shown.neighbours), noise)
     return lambda x: {name: own == keys[name][x] for name, own in others.items()}
@@ -220,7 +220,7 @@ def _structural_keys(network: Network, common: IntVector, noise: Any) -> dict[st
     """Return per attack a key for each node; nodes that the adversary cannot distinguish have the same key. `noise` is
     a random number for every degree.
     """
-    from shoal.kernels.network import ego_keys
+    from shoal.kernels.graph_structure import ego_keys
 
     degree = network.degree
     sums = np.concatenate(

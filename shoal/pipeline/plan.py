@@ -17,7 +17,7 @@ from shoal.methods.alternatives import instead
 from shoal.methods.method import Method
 from shoal.methods.parts.on_parts import division_problems
 from shoal.policy import Policy
-from shoal.policy.privacy_checks import without_order
+from shoal.policy.privacy_checks import check_order
 from shoal.release import Release
 from shoal.release.render import Rendered
 from shoal.support.brief import Brief
@@ -62,9 +62,7 @@ class Plan(Brief):
         """
         if self.policy.names(SENSITIVE) != tuple(attribute.name for attribute in table.sensitive):
             return replace(self, requirements=self.policy.requirements(table.sensitive))
-        problems = without_order(self.policy.privacy, table.sensitive)
-        if problems:
-            raise PolicyError(problems)
+        check_order(self.policy.privacy, table.sensitive)
         return self
 
     def check_feasible(self, table: CodedTable, run: Run) -> None:

@@ -15,13 +15,14 @@ from shoal.judging.models import GroupModel, Model
 from shoal.methods import METHODS
 from shoal.policy.adversaries import adversary_problems, check_stopped
 from shoal.policy.column_checks import column_problems, without_safe_harbor
+from shoal.policy.column_section import Column
 from shoal.policy.draft import SECTIONS, Draft
 from shoal.policy.method_options import NamedMethod, check_steering, not_uniform
 from shoal.policy.perturb import perturb_problems
 from shoal.policy.privacy_checks import privacy_problems
 from shoal.policy.problems import explain_errors, format_path
 from shoal.policy.purposes import purpose_problems
-from shoal.policy.sections import Column, Utility
+from shoal.policy.sections import Utility
 from shoal.support.wording import format_value, role_of
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from shoal.coding.column_plan import bound_names
 from shoal.coding.hierarchy.kinds import parse_hierarchy
 from shoal.errors import Problem
+from shoal.policy.column_section import Column
 from shoal.policy.hierarchies import file_problem
 from shoal.policy.problems import format_path
-from shoal.policy.sections import Column
 
 WANTS = {
     "limit": ("quasi-identifiers", "only they are generalized"),

@@ -8,9 +8,10 @@ from pathlib import Path
 from shoal.coding.roles import Role
 from shoal.errors import Problem
 from shoal.io.formats import scheme_of
+from shoal.policy.column_section import Column
 from shoal.policy.privacy import Privacy
 from shoal.policy.section import Part
-from shoal.policy.sections import Column, Data, Engine, MethodChoice, Population, ReleaseFile, Utility
+from shoal.policy.sections import Data, Engine, MethodChoice, Population, ReleaseFile, Utility
 
 SECTIONS: dict[str, type[Part]] = {
     "data": Data,

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from shoal.errors import ARGUMENTS, PolicyError, Problem, did_you_mean
+from shoal.policy.column_section import Column
 from shoal.policy.draft import SECTIONS
 from shoal.policy.privacy import KINDS
 from shoal.policy.problems import explain_errors, format_path
-from shoal.policy.sections import Column, Data
+from shoal.policy.sections import Data
 from shoal.policy.toml import load_toml
 from shoal.support.wording import format_value
 

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from shoal.coding.roles import Role
     from shoal.judging.models.model import Model
     from shoal.methods.method import Method
+    from shoal.policy.column_section import Column
     from shoal.policy.privacy import Privacy
-    from shoal.policy.sections import Column, MethodChoice
+    from shoal.policy.sections import MethodChoice
 
 
 def _perturb(value: object) -> object:

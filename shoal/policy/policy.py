@@ -29,6 +29,7 @@ from shoal.methods import METHODS
 from shoal.policy import toml
 from shoal.policy.checks import problems_of
 from shoal.policy.column_plans import plan_column, plan_columns, plan_release
+from shoal.policy.column_section import Column
 from shoal.policy.field_docs import describe_fields
 from shoal.policy.file_limits import problems_in_file
 from shoal.policy.keywords import tables_of
@@ -36,10 +37,9 @@ from shoal.policy.method_options import NamedMethod
 from shoal.policy.overrides import SETTINGS, apply_settings, long_form
 from shoal.policy.perturb import perturbation
 from shoal.policy.privacy import OF_COLUMNS, Privacy
-from shoal.policy.privacy_checks import without_order
+from shoal.policy.privacy_checks import check_order
 from shoal.policy.python_values import python_values
 from shoal.policy.sections import (
-    Column,
     Data,
     Engine,
     InDatabase,
@@ -48,6 +48,7 @@ from shoal.policy.sections import (
     ReleaseFile,
     Utility,
 )
+from shoal.policy.sources import locate_source, own_source, with_table
 from shoal.support.wording import printable
 
 if TYPE_CHECKING:
@@ -306,28 +307,15 @@ class Policy(BaseModel):
 
         Raises DataError if neither is there.
         """
-        from shoal.policy.sources import own_source, with_table
-
         return own_source(self.data, self._base) if given is None else with_table(given, self.data)
 
     def release_options(self, likely: str | None = None) -> ReadOptions:
-        """Return how to read a release: in the dialect that Shoal writes, unless `[release]` says otherwise.
-
-        Types are not guessed: from other rows they may turn out otherwise than in the table. `likely` is the delimiter
-        of the table, if it is known: Shoal writes it, so it is tried too.
-        """
-        from shoal.io import ReadOptions
-
-        likely = likely or self.data.delimiter
-        return ReadOptions(
-            **self.release.model_dump(), guess_types=False, likely_delimiter=likely, section="release"
-        )
+        """Return how to read a release; `likely` is the delimiter of the table, if it is known."""
+        return self.release.options(likely or self.data.delimiter)
 
     @property
     def earlier(self) -> list[dict[str, Any]]:
         """The earlier releases that `[privacy]` names, each with its original and record: paths, or addresses."""
-        from shoal.policy.sources import locate_source
-
         return [
             {name: locate_source(text, InDatabase(), self._base) for name, text in one if text is not None}
             for one in self.privacy.earlier or ()
@@ -392,9 +380,7 @@ class Policy(BaseModel):
         from shoal.judging.models.requirements import Requirements
 
         names = None if sensitive is None else [attribute.name for attribute in sensitive]
-        problems = without_order(self.privacy, sensitive or ())
-        if problems:
-            raise PolicyError(problems)
+        check_order(self.privacy, sensitive or ())
         found = Requirements(
             models=of_groups(self.models(names), self.groups),
             suppression=self.utility.suppression,

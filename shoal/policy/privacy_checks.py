@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from shoal.coding import Attribute
 from shoal.coding.roles import SENSITIVE
-from shoal.errors import Problem, did_you_mean
+from shoal.errors import PolicyError, Problem, did_you_mean
 from shoal.policy.draft import Draft
 from shoal.policy.key_columns import key_problems
 from shoal.policy.privacy import KINDS, SENSITIVE_KEYS, Privacy
@@ -108,8 +108,8 @@ def _more_sensitive() -> str:
     return f"give the column to protect {role_of('sensitive')}"
 
 
-def without_order(privacy: Privacy, sensitive: Sequence[Attribute]) -> list[Problem]:
-    """Return the requirements that need an order, for columns of a table whose values have none."""
+def check_order(privacy: Privacy, sensitive: Sequence[Attribute]) -> None:
+    """Raise PolicyError if requirements need an order, for columns of a table whose values have none."""
     found = []
     for asked in privacy.requirements if sensitive else ():
         for attribute in sensitive if asked.kind.needs_order else ():
@@ -124,4 +124,5 @@ def without_order(privacy: Privacy, sensitive: Sequence[Attribute]) -> list[Prob
                 ]
                 hint += f", or measure by {' or '.join(others)} instead of {asked.rule}" if others else ""
                 found.append(Problem(format_path(*asked.path), message, hint))
-    return found
+    if found:
+        raise PolicyError(found)

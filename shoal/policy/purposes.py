@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     from shoal.coding import Attribute, CodedTable
     from shoal.coding.hierarchy import Hierarchy
     from shoal.coding.purpose import Condition, Query
+    from shoal.policy.column_section import Column
     from shoal.policy.policy import Policy
-    from shoal.policy.sections import Column, Utility
+    from shoal.policy.sections import Utility
 
 EXAMPLE = '[[query]] with where = { age = { from = 30, to = 45 }, sex = "Female" }'
 PUBLISHED = (QUASI, SENSITIVE, PLAIN)

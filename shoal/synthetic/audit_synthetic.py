@@ -10,7 +10,7 @@ import numpy as np
 
 from shoal.errors import ARGUMENTS, PolicyError, Problem, did_you_mean
 from shoal.support.brief import Brief
-from shoal.support.intervals import NORMAL_95
+from shoal.support.confidence_intervals import NORMAL_95
 from shoal.support.run import Progress, Run, silent
 from shoal.support.wording import either, some_values
 from shoal.synthetic.copies import find_copies, find_near_copies, find_returning_uniques

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from shoal.support.arrays import FloatVector, IntVector
-from shoal.support.intervals import NORMAL_95
+from shoal.support.confidence_intervals import NORMAL_95
 from shoal.support.run import Run
 from shoal.synthetic.distances import find_nearest
 from shoal.synthetic.rates import Rate

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import sqrt
 from typing import Any
 
-from shoal.support.intervals import NORMAL_95, wilson
+from shoal.support.confidence_intervals import NORMAL_95, wilson
 
 
 @dataclass(frozen=True)

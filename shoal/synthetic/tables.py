@@ -17,7 +17,7 @@ from shoal.io import Frame
 from shoal.kernels.grouping import distinct_rows
 from shoal.support.arrays import BoolVector, IntMatrix, IntVector, LongVector
 from shoal.support.brief import Brief
-from shoal.support.intervals import wilson
+from shoal.support.confidence_intervals import wilson
 from shoal.support.machine.threads import in_threads
 from shoal.support.wording import either, format_count, percent, some_values, type_name
 

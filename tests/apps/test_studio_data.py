@@ -32,7 +32,7 @@ from shoal.apps.studio.page import page
 from shoal.apps.studio.private_folder import Folder
 from shoal.apps.studio.project import Project
 from shoal.errors import PolicyError, ShoalError
-from shoal.policy.sections import Column
+from shoal.policy.column_section import Column
 from shoal.policy.sections import Data as Reading
 
 HOSTILE = (  # names of columns and values

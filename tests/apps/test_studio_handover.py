@@ -20,7 +20,7 @@ from starlette.datastructures import FormData, QueryParams
 from shoal.apps.studio.data.source import Source
 from shoal.apps.studio.handover import screen as handover
 from shoal.apps.studio.handover.items import PAPERS, Item, items, written
-from shoal.apps.studio.jobs import Job
+from shoal.apps.studio.jobs import Job, Order
 from shoal.apps.studio.look.current_release import CARDS, CODEBOOKS, RECORD, Made
 from shoal.apps.studio.page import page
 from shoal.apps.studio.private_folder import Folder
@@ -62,7 +62,7 @@ def test_reports_are_offered_with_the_release_that_they_are_about(project: Proje
     """Another release of the same policy, in another format or of a file that has changed, has none yet."""
     first = made(tmp_path / "job-1")
     names = {edition: f"report-{edition}.html" for edition in EDITIONS}
-    job = Job(2, PAPERS, "Write the reports", "", {"release": first.path}, tmp_path, POLICY)
+    job = Job(2, Order(PAPERS, "Write the reports", "", {"release": first.path}, POLICY), tmp_path)
     project.jobs._jobs.append(replace(job, state="done", result=names))
     assert {"report-public", "report-private"} <= keys(project, first)
     for second in (made(tmp_path / "job-3"), made(tmp_path / "job-1", "release.parquet")):

@@ -25,10 +25,10 @@ from shoal.methods import METHODS
 from shoal.policy import Policy
 from shoal.policy import field_docs as notes
 from shoal.policy.adversaries import ADVERSARIES
+from shoal.policy.column_section import Column
 from shoal.policy.field_docs import field_notes
 from shoal.policy.method_options import AUTO, method_kind, option_types
 from shoal.policy.privacy import KINDS, NOTIONS
-from shoal.policy.sections import Column
 from shoal.policy.suggestions.presets import PRESETS
 
 ODD = "<script>alert(1)</script> \"'/.\u202e\N{FISH}"

@@ -20,7 +20,7 @@ from shoal.apps.studio.roles import screen as roles_screen
 from shoal.apps.studio.roles.changes import options_for, role_in
 from shoal.coding.roles import ROLES
 from shoal.errors import ShoalError
-from shoal.policy.sections import Column
+from shoal.policy.column_section import Column
 
 
 @pytest.fixture

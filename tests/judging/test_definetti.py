@@ -13,7 +13,7 @@ from shoal.errors import DataError
 from shoal.judging.linking import bucket_learner
 from shoal.judging.linking.bucket_learner import Guesses, Pairs, learn, revise
 from shoal.judging.models.bucket_members import find_members
-from shoal.judging.read_case import read_case
+from shoal.judging.read_case import Received, read_case
 from shoal.kernels.bucket_posterior import share_values
 from tests.inputs.samples import CENSUS
 from tests.oracles import bucket_learner as oracle
@@ -71,7 +71,7 @@ def test_very_unlikely_pairs_leave_numbers_to_compare():
 
 def released(frame, policy):
     """Return what an adversary sees of a release in buckets, and the members of its buckets."""
-    case = read_case(shoal.anonymize(frame, policy, seed=1), policy, original=frame)
+    case = read_case(Received(shoal.anonymize(frame, policy, seed=1), frame), policy)
     return case, find_members(case.published, case.table)
 
 
@@ -91,7 +91,7 @@ def test_beliefs_are_those_of_the_plain_twin(rows):
         return
     policy = shoal.Policy.from_keywords(**KNOWN, l={"probabilistic": 2}, method="anatomy")
     made = shoal.anonymize(frame, policy, seed=1)
-    case = read_case(made, policy, original=frame)
+    case = read_case(Received(made, frame), policy)
     members = find_members(case.published, case.table)
     found = learn(members, case.published, 0)
     column = case.table.sensitive[0].hierarchy.leaves.to_list()
@@ -121,7 +121,7 @@ def test_the_example_of_the_page():
         quasi=["age"], sensitive=["ill"], l={"probabilistic": 2}, method="anatomy"
     )
     second = EXAMPLE.select("bucket", "ill").with_columns(count=1)
-    case = read_case(EXAMPLE.select("age", "bucket"), policy, original=rows, second=second)
+    case = read_case(Received(EXAMPLE.select("age", "bucket"), rows, second), policy)
     members = find_members(case.published, case.table)
     pairs = Pairs.of(members, case.published, 0)
     names, ages = case.table.sensitive[0].hierarchy.leaves, case.table.attributes[0].hierarchy.leaves

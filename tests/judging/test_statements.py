@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import shoal
 from shoal.errors import DataError, LimitError
 from shoal.judging.attacks.singling_out import RARE
-from shoal.support.intervals import wilson
+from shoal.support.confidence_intervals import wilson
 from tests.oracles import statements as plain
 
 EXAMPLE = pl.DataFrame({"age": [20, 22, 25, 31, 40, 40]})

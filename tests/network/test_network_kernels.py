@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from shoal.judging.models.k_anonymity import KAnonymity
 from shoal.judging.models.p_sensitive import PSensitive
 from shoal.judging.models.requirements import Requirements
-from shoal.kernels import network as kernels
+from shoal.kernels import graph_structure
+from shoal.kernels import network_clusters as kernels
 from shoal.network import node_clusters as clustering
 from shoal.network.graph import network_from_pairs
 from shoal.support.run import Run
@@ -51,7 +52,7 @@ def test_growing(data):
     work = clustering._Work(graph, table, Requirements(models=tuple(models)), alpha, Run.start(1))
     ours, clusters = work.grow_clusters()
     compiled = kernels.grow_network_clusters
-    kernels.grow_network_clusters = oracles.network.grow_network_clusters
+    kernels.grow_network_clusters = oracles.network_clusters.grow_network_clusters
     try:
         plain, expected = work.grow_clusters()
     finally:
@@ -80,29 +81,32 @@ def test_contacts(graph, data):
     )
     members = np.array(data.draw(st.lists(st.integers(0, graph.nodes - 1), unique=True)), np.int32)
     given_ = graph.start, graph.neighbours, cluster_of, members, 3
-    assert kernels.network_contacts(*given_).tolist() == oracles.network.network_contacts(*given_).tolist()
+    assert (
+        kernels.network_contacts(*given_).tolist()
+        == oracles.network_clusters.network_contacts(*given_).tolist()
+    )
 
 
 @given(networks())
 def test_common_neighbours(graph):
-    ours = kernels.common_neighbours(graph.start, graph.neighbours)
-    assert ours.tolist() == oracles.network.common_neighbours(graph.start, graph.neighbours).tolist()
+    ours = graph_structure.common_neighbours(graph.start, graph.neighbours)
+    assert ours.tolist() == oracles.graph_structure.common_neighbours(graph.start, graph.neighbours).tolist()
 
 
 @given(networks())
 def test_ego_keys(graph):
-    common = kernels.common_neighbours(graph.start, graph.neighbours)
+    common = graph_structure.common_neighbours(graph.start, graph.neighbours)
     noise = np.random.default_rng(1).integers(0, 2**64, graph.nodes + 1, dtype=np.uint64)
-    ours = kernels.ego_keys(graph.start, graph.neighbours, common, noise)
-    plain = oracles.network.ego_keys(graph.start, graph.neighbours, common, noise)
+    ours = graph_structure.ego_keys(graph.start, graph.neighbours, common, noise)
+    plain = oracles.graph_structure.ego_keys(graph.start, graph.neighbours, common, noise)
     assert np.array_equal(ours[:, None] == ours, plain[:, None] == plain)
 
 
 @given(networks(st.integers(1, 7)))
 def test_pivot_centrality(graph):
     pivots = np.arange(0, graph.nodes, 2, dtype=np.int32)
-    ours = kernels.pivot_centrality(graph.start, graph.neighbours, pivots)
-    plain = oracles.network.pivot_centrality(graph.start, graph.neighbours, pivots)
+    ours = graph_structure.pivot_centrality(graph.start, graph.neighbours, pivots)
+    plain = oracles.graph_structure.pivot_centrality(graph.start, graph.neighbours, pivots)
     for one, other in zip(ours, plain, strict=True):
         assert np.allclose(one, other)
 
@@ -125,4 +129,7 @@ def test_neighbours_fit(data):
     by_high = np.lexsort((-high[others], here)).astype(np.int64)
     degrees = np.sort(np.array(data.draw(st.lists(st.integers(1, 7), max_size=4)), np.int64))
     given_ = (degrees, low, high, np.array(start, np.int64), others, np.array(room, np.int64), by_high)
-    assert kernels.neighbours_match(*given_).tolist() == oracles.network.neighbours_match(*given_).tolist()
+    assert (
+        graph_structure.neighbours_match(*given_).tolist()
+        == oracles.graph_structure.neighbours_match(*given_).tolist()
+    )

@@ -61,6 +61,9 @@ from tests.oracles import (
     founding as founding,
 )
 from tests.oracles import (
+    graph_structure as graph_structure,
+)
+from tests.oracles import (
     grouping as grouping,
 )
 from tests.oracles import (
@@ -103,7 +106,7 @@ from tests.oracles import (
     neighbours as neighbours,
 )
 from tests.oracles import (
-    network as network,
+    network_clusters as network_clusters,
 )
 from tests.oracles import (
     p_k as p_k,

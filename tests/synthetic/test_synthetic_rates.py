@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.integrate import quad
 
-from shoal.support.intervals import wilson
+from shoal.support.confidence_intervals import wilson
 from shoal.synthetic.rates import Attempt, Rate, find_residual
 from shoal.synthetic.singling_out import chance_to_isolate, isolate_in_part, scale_success
 from tests import oracles

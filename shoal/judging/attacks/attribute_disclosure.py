@@ -19,7 +19,7 @@ from shoal.judging.models.extended_p import strong_values
 from shoal.judging.models.threats import ATTRIBUTE_DISCLOSURE, Threat
 from shoal.release.published import Published
 from shoal.support.arrays import BoolVector, FloatVector, IntVector, LongVector
-from shoal.support.intervals import NORMAL_95
+from shoal.support.confidence_intervals import NORMAL_95
 from shoal.support.run import Run
 
 

@@ -16,7 +16,7 @@ from shoal.judging.models.bucket_members import find_members
 from shoal.judging.models.learned_l import find_limit
 from shoal.judging.models.requirements import Requirements
 from shoal.judging.models.threats import ATTRIBUTE_DISCLOSURE, Threat
-from shoal.support.intervals import wilson
+from shoal.support.confidence_intervals import wilson
 from shoal.support.run import Run
 
 SURE = 0.9

@@ -16,7 +16,7 @@ from shoal.judging.linking.evidence import Evidence
 from shoal.judging.linking.statements import Links, Statements, named_values
 from shoal.support.arrays import FloatVector, LongVector
 from shoal.support.brief import Brief
-from shoal.support.intervals import wilson
+from shoal.support.confidence_intervals import wilson
 from shoal.support.run import Run
 
 RARE = 0.1

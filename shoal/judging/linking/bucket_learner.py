@@ -16,7 +16,7 @@ from scipy.sparse import coo_array, csr_array, eye_array
 from shoal.release.published import Published
 from shoal.support.arrays import BoolVector, FloatVector, IntMatrix, IntVector, LongVector
 from shoal.support.brief import Brief
-from shoal.support.intervals import wilson
+from shoal.support.confidence_intervals import wilson
 
 MOST_BINS = 100
 """A column with more values is divided into so many ranges with about as many people each."""

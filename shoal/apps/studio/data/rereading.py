@@ -38,8 +38,9 @@ def options_of(tables: Mapping[str, Any]) -> ReadOptions:
     """Return how a policy says to read the table, whatever else may be wrong with it."""
     from pydantic import ValidationError
 
+    from shoal.policy.column_section import Column
     from shoal.policy.problems import explain_errors
-    from shoal.policy.sections import Column, Data
+    from shoal.policy.sections import Data
 
     columns = {}
     for name, entry in tables.get("columns", {}).items():

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from shoal.apps.studio.form_fields import Field, fields_of
 from shoal.coding.roles import DROP, PLAIN, QUASI
 from shoal.policy.checks import problems_of
+from shoal.policy.column_section import Column
 from shoal.policy.problems import format_path
-from shoal.policy.sections import Column
 
 if TYPE_CHECKING:
     from shoal.apps.studio.history import Tables

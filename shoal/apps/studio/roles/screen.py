@@ -21,8 +21,8 @@ from shoal.apps.studio.screens import Action, State
 from shoal.coding.roles import PERSON, QUASI, ROLES, SENSITIVE
 from shoal.errors import DataError, check_known
 from shoal.io import Frame
+from shoal.policy.column_section import Column
 from shoal.policy.problems import format_path
-from shoal.policy.sections import Column
 from shoal.policy.suggestions.column_uniqueness import find_identifying_sets, minimal_sets
 from shoal.policy.suggestions.guess import suggest_hierarchy
 from shoal.support.wording import format_count, printable
