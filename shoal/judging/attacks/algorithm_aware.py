@@ -13,17 +13,22 @@ import numpy as np
 from shoal.errors import DataError
 from shoal.judging.attacks.attack_base import Exposure, Options, Setting
 from shoal.judging.attacks.relocation_rerun import rerun_relocation
-from shoal.judging.attacks.rerun import RingAttack, how_to_tell_owners, true_classes
-from shoal.judging.attacks.ring_draws import compare_with_draws
+from shoal.judging.attacks.rerun import Rerun, RingAttack, how_to_tell_owners, true_classes
+from shoal.judging.attacks.ring_draws import DRAWS, compare_with_draws
 from shoal.judging.linking.evidence import Evidence
 from shoal.judging.models.requirements import Requirements
 from shoal.methods import Method
+from shoal.methods.cells.ring import draw_owners
+from shoal.support.arrays import BoolVector, FloatVector, IntVector
+from shoal.support.brief import Brief
 from shoal.support.run import Run
 
 MOST_RINGS = 0.5
 """Share of rings that one rotation may name: some look rotated by chance, all do if they were."""
 TIMES_CHANCE = 2
 """The alarm limit for the first guess, as a multiple of what a random assignment gives."""
+MOST_DRAWS, MOST_DRAWN = 10_000, 2_000_000
+"""A release above a limit is compared with that many random assignments, or fewer with that many rows in all."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,8 +44,9 @@ class AlgorithmAware(RingAttack):
     ring was rotated as a whole, one of the rotations names all of its rows.
 
     People are at risk if the first rotation names more than 2/k of them, or one rotation more than half of the rings.
-    We chose both limits. A random assignment names 1/k by chance; twice that is rare for 50 people and hardly ever seen
-    with more. Under a random assignment, rings of two different cells often look rotated, so they count only if there
+    We chose both limits. A random assignment names 1/k by chance, and in a small release it may name far more. So a
+    release above a limit is compared with random assignments of the same rings: if one of them names as many, nobody is
+    at risk. Under a random assignment, rings of two different cells often look rotated, so they count only if there
     are no others; of the other rings only a minority looks rotated, while a rotation reveals all of them.
     """
 
@@ -105,42 +111,83 @@ class AlgorithmAware(RingAttack):
         again = self.rerun(evidence, run)
         if evidence.owner is None and evidence.original.sensitive:
             return compare_with_draws(evidence, again, self.name, run)
-        truth = true_classes(evidence)
-        rows, ring = again.parts.order, again.ring_of
-        open_ = again.varied[ring]
-        right_first = np.zeros(len(rows), np.bool_)
-        best = np.zeros(len(again.parts.sizes), np.int64)
-        for turn in range(self.k):
-            right = again.guesses(turn) == truth[rows]
-            if turn == 0:
-                right_first = right
-            best = np.maximum(best, np.bincount(ring[right], minlength=len(best)))
-        # A cell that several rows of the ring show names none of them.
-        chances = np.zeros(original.rows)
-        chances[rows] = np.where(open_ & right_first, 1.0 / again.alike(), 0.0)
-        given_away = again.varied & (best == again.parts.sizes)
-        # An assignment of two different cells often looks like a rotation; use rings with more, if there are any.
-        telling = again.varied & (np.bincount(ring, 1.0 / again.alike(), len(best)).round() > 2)
-        telling = telling if telling.any() else again.varied
-        share = float((given_away & telling).sum() / max(telling.sum(), 1))
-        first = float(chances[rows[open_]].mean()) if open_.any() else 0.0
+        found = _compare(again, true_classes(evidence), original.rows)
+        open_ = again.varied[again.ring_of]
         figures: dict[str, Any] = {
             "k": self.k,
             "rings": int(again.varied.sum()),
             "people_in_rings": int(open_.sum()),
             "cells_recognised": float((again.class_at[open_] >= 0).mean()) if open_.any() else None,
-            "named_by_the_first_guess": first,
-            "rings_that_one_turn_names": share,
+            "named_by_the_first_guess": found.first,
+            "rings_that_one_turn_names": found.rings,
         }
         # With two cells per person there are only two assignments, whatever the draw.
-        exposed = self.k > 2 and (share > MOST_RINGS or first > TIMES_CHANCE / self.k)
+        alarming = self.k > 2 and (found.rings > MOST_RINGS or found.first > TIMES_CHANCE / self.k)
+        if alarming:
+            alarming = _is_beyond_chance(again, found, original.rows, run)
         return Exposure(
             attack=self.name,
             adversary="knows the quasi-identifiers of everyone, and the method",
-            success=first,
+            success=found.first,
             baseline=1.0 / max(original.rows, 1),
             figures=figures,
-            chances=chances,
-            at_risk=int((given_away[ring] | (right_first & open_)).sum()) if exposed else 0,
+            chances=found.chances,
+            at_risk=int(found.right.sum()) if alarming else 0,
             notes=() if open_.any() else ("no ring has cells that differ, so there is nothing to find out",),
         )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Named(Brief):
+    """What rotations of the rings name, if each person's row is in a given class."""
+
+    first: float
+    """Share of people in rings whom the first rotation names."""
+    rings: float
+    """Share of rings that one rotation names."""
+    right: BoolVector
+    """Position -> a rotation names the person there."""
+    chances: FloatVector
+    """Row of the original -> probability that the first rotation names this person's row."""
+
+
+def _compare(again: Rerun, truth: IntVector, people: int) -> _Named:
+    """Compare all rotations of all rings with the class of each person's row. O(rows x k)."""
+    rows, ring = again.parts.order, again.ring_of
+    open_ = again.varied[ring]
+    right_first = np.zeros(len(rows), np.bool_)
+    best = np.zeros(len(again.parts.sizes), np.int64)
+    for turn in range(again.k):
+        right = again.guesses(turn) == truth[rows]
+        if turn == 0:
+            right_first = right
+        best = np.maximum(best, np.bincount(ring[right], minlength=len(best)))
+    # A cell that several rows of the ring show names none of them.
+    chances = np.zeros(people)
+    chances[rows] = np.where(open_ & right_first, 1.0 / again.alike(), 0.0)
+    given_away = again.varied & (best == again.parts.sizes)
+    # An assignment of two different cells often looks like a rotation; use rings with more, if there are any.
+    telling = again.varied & (np.bincount(ring, 1.0 / again.alike(), len(best)).round() > 2)
+    telling = telling if telling.any() else again.varied
+    share = float((given_away & telling).sum() / max(telling.sum(), 1))
+    first = float(chances[rows[open_]].mean()) if open_.any() else 0.0
+    return _Named(first, share, given_away[ring] | (right_first & open_), chances)
+
+
+def _is_beyond_chance(again: Rerun, found: _Named, people: int, run: Run) -> bool:
+    """Return whether no random assignment of the same rings lets rotations name as many: a small release may look
+    rotated although its cells were drawn. Of honest releases at most one in as many as the draws is taken for another.
+    """
+    draws = int(np.clip(MOST_DRAWN // max(people, 1), DRAWS, MOST_DRAWS))
+    widths = np.full(len(again.parts.sizes), again.k, np.int64)
+    left = {"first": found.first > TIMES_CHANCE / again.k, "rings": found.rings > MOST_RINGS}
+    for draw in range(draws):
+        run.progress("draw", draw / draws)
+        owner = draw_owners(again.parts, widths, again.varied, run)
+        truth = np.full(people, -1, np.int32)
+        truth[again.parts.order[owner]] = again.class_at
+        drawn = _compare(again, truth, people)
+        left = {name: still and getattr(found, name) > getattr(drawn, name) for name, still in left.items()}
+        if not any(left.values()):
+            return False
+    return True
