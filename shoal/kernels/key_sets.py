@@ -128,3 +128,23 @@ def compare_cells(low, high, weight, chosen):
                 if inside:
                     found[1, c] += weight[b]
     return found
+
+
+@njit(cache=True, nogil=True)
+def add_failing(prefix, last, span, grid, k, chosen, cured):
+    """Count the rows of each place, and add 1 to the chosen columns of all rows at places with fewer than k.
+
+    ``grid`` comes empty; ``cured`` is ``[columns, rows]``. Return how many rows these are. O(rows + places).
+    """
+    for i in range(len(prefix)):
+        grid[prefix[i] * span + last[i]] += 1
+    failing = 0
+    for at in range(len(grid)):
+        if 0 < grid[at] < k:
+            failing += grid[at]
+    if failing > 0:
+        for i in range(len(prefix)):
+            if grid[prefix[i] * span + last[i]] < k:
+                for j in chosen:
+                    cured[j, i] += 1
+    return failing

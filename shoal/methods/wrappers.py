@@ -62,6 +62,17 @@ def _within_reach(method: Method, table: CodedTable, requirements: Requirements,
         raise LimitError(str(error)) from None
 
 
+def _has_keys(method: Method, _: CodedTable, requirements: Requirements) -> bool:
+    return not method.can.delegate and any(model.known_sets is not None for model in requirements.models)
+
+
+def _for_keys(method: Method, table: CodedTable, requirements: Requirements, run: Run) -> Release:
+    """Keep k over each set of columns that an adversary may know."""
+    from shoal.methods.known_columns import release_for_keys
+
+    return release_for_keys(propose_release, method, table, requirements, run)
+
+
 def _has_overall(method: Method, table: CodedTable, requirements: Requirements) -> bool:
     heeded = method.can.delegate or (method.can.search_mappings and requirements.suppress == "rows")
     return not heeded and bool(requirements.overall(table))
@@ -121,6 +132,7 @@ def _uniform(method: Method, table: CodedTable, requirements: Requirements, run:
 
 WRAPPERS = (
     Wrapper("reach", _beyond_reach, _within_reach),
+    Wrapper("keys", _has_keys, _for_keys),
     Wrapper("overall", _has_overall, _overall),
     Wrapper("followed", _is_followed, _release_people),
     Wrapper("over time", _has_earlier, _over_time),

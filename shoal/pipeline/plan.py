@@ -14,6 +14,7 @@ from shoal.judging.models.feasibility import reasons_against
 from shoal.judging.models.requirements import Requirements
 from shoal.judging.read_case import read_made, read_proposal
 from shoal.methods.alternatives import instead
+from shoal.methods.known_columns import keys_problems, known_sets
 from shoal.methods.method import Method
 from shoal.methods.parts.on_parts import division_problems
 from shoal.policy import Policy
@@ -39,8 +40,8 @@ class Plan(Brief):
         plan = cls.without_checks(policy)
         method, requirements = plan.method, plan.requirements
         method.check_suited(requirements, policy.names(SENSITIVE))
-        problems = []
-        if requirements.suppress == "cells":
+        problems = keys_problems(method, requirements)
+        if requirements.suppress == "cells" and known_sets(requirements) is None:
             from shoal.methods.cell_suppression import cells_problems
 
             problems += cells_problems(method, requirements)

@@ -109,6 +109,23 @@ def test_nobody_learns_more_from_fewer_columns():
                 assert counter.count(part).people >= whole.people
 
 
+def test_failing_rows_on_random_grids():
+    random = np.random.default_rng(9)
+    for _ in range(40):
+        rows, span = int(random.integers(1, 12)), int(random.integers(1, 5))
+        prefix, last = (
+            random.integers(0, 3, rows).astype(np.int32),
+            random.integers(0, span, rows).astype(np.int32),
+        )
+        k, found = int(random.integers(1, 4)), []
+        for own in (kernels, plain):
+            grid, cured = np.zeros(3 * span, np.int32), np.zeros((3, rows), np.int32)
+            found.append((own.add_failing(prefix, last, span, grid, k, np.array([0, 2]), cured), grid, cured))
+        assert found[0][0] == found[1][0]
+        for fast, other in zip(found[0][1:], found[1][1:], strict=True):
+            np.testing.assert_array_equal(fast, other)
+
+
 def test_kernels_on_random_grids():
     random = np.random.default_rng(8)
     for _ in range(40):

@@ -114,3 +114,14 @@ def guaranteed_by_cells(cells, sets, k):
         if any(count < k for count in covering + inside):
             failing.append(tuple(chosen))
     return min(least, default=0), failing
+
+
+def add_failing(prefix, last, span, grid, k, chosen, cured):
+    places = [a * span + b for a, b in zip(prefix, last, strict=True)]
+    for place in places:
+        grid[place] += 1
+    failing = [row for row, place in enumerate(places) if grid[place] < k]
+    for row in failing:
+        for j in chosen:
+            cured[j, row] += 1
+    return len(failing)
