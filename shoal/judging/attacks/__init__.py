@@ -18,6 +18,7 @@ ATTACKS: Registry[Attack] = Registry(
         "refinement": "shoal.judging.attacks.refinement:Refinement",
         "singling-out": "shoal.judging.attacks.singling_out:SinglingOut",
         "definetti": "shoal.judging.attacks.definetti:DeFinetti",
+        "downcoding": "shoal.judging.attacks.downcoding:Downcoding",
         "intersection": "shoal.judging.attacks.intersection:Intersection",
     },
 )

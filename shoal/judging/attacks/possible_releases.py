@@ -44,7 +44,7 @@ def outcomes(
     no order: cells, and the label of the sensitive values.
     """
     made = method.draws(table, requirements, run)
-    cells = _cells(made.low, made.high, made.sets)
+    cells = write_cells(made.low, made.high, made.sets)
     found: dict[Key, float] = {(): 1.0}
     for each in made.each:
         ways: dict[Key, float] = {}
@@ -80,7 +80,7 @@ def key_of_release(evidence: Evidence, labels: IntVector, expected: dict[Key, fl
         tuple(codes): number
         for number, codes in enumerate(np.unique(evidence.original.secrets.wide, axis=0).tolist())
     }
-    cells = _cells(*published.cell_ranges, published.sets)
+    cells = write_cells(*published.cell_ranges, published.sets)
     own = [known.get(tuple(codes), -1) for codes in published.sensitive_codes.tolist()]
     key = _key(cells, published.class_of, np.array(own, np.int32))
     if key not in expected:
@@ -94,7 +94,7 @@ _NOT_OURS = (
 )
 
 
-def _cells(low: Any, high: Any, sets: ValueSets | None) -> list[Key]:
+def write_cells(low: Any, high: Any, sets: ValueSets | None) -> list[Key]:
     """Write what each region shows."""
     if sets is None:
         return [(*a, *b) for a, b in zip(low.tolist(), high.tolist(), strict=True)]
