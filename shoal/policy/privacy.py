@@ -218,6 +218,12 @@ def _adversary_shorthand(value: object) -> object:
     return (value,) if isinstance(value, str) else value
 
 
+def takes_known(notion: str | None, adversaries: Sequence[str] | None) -> bool:
+    """Return whether a notion of k, or one of some adversaries, is about a number of known people."""
+    named = {notion, *(adversaries or ())}
+    return any("known" in kind.options and {kind.about, kind.name} & named for kind in KINDS[NOTION_KEY])
+
+
 def _known_people(value: object) -> object:
     """Check a number of people, or "all"."""
     whole = isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= LARGEST
@@ -302,9 +308,8 @@ class _Privacy(Part):
 
     @model_validator(mode="after")
     def _known_by_somebody(self) -> _Privacy:
-        named = {*(self.adversary or ()), self.notion}
-        takes = [kind for kind in KINDS[NOTION_KEY] if "known" in kind.options]
-        if self.known is not None and not any({kind.about, kind.name} & named for kind in takes):
+        if self.known is not None and not takes_known(self.notion, self.adversary):
+            takes = (kind for kind in KINDS[NOTION_KEY] if "known" in kind.options)
             raise wrong(
                 f"`known` is {self.known}, but the policy names nobody who knows some people",
                 " or ".join(f'add adversary = "{kind.about}" or notion = "{kind.name}"' for kind in takes),

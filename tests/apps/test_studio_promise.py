@@ -19,6 +19,7 @@ from shoal.apps.studio.project import Project
 from shoal.apps.studio.requirements import screen as promise
 from shoal.apps.studio.requirements.forms import Entry, entries, options, questions, with_entry, without_entry
 from shoal.apps.studio.requirements.outlook import find_outlook, outlook
+from shoal.errors import PolicyError
 from shoal.judging.models import MODELS
 from shoal.judging.models.keys import parameters
 from shoal.methods import METHODS
@@ -135,6 +136,29 @@ def test_options_are_set_checked_and_taken_back(project):
 def test_k_has_every_notion(project, name):
     act(project, "k", ("k", 3), ("notion", name))
     assert project.policy.privacy.requirements[0].kind is MODELS[name]
+
+
+def test_the_number_of_known_people_comes_and_goes_with_whom_it_is_about(project):
+    assert 'id="known"' not in html(project)
+    act(project, "k", ("k", 3), ("notion", "k-k"))
+    assert 'id="known"' in html(project)
+    act(project, "k", ("k", 3), ("notion", "k-k"), ("known", 10))
+    assert project.tables["privacy"]["known"] == 10
+    assert project.policy.models()[0].known == 10
+    act(project, "k", ("k", 3), ("notion", "k-k"), ("known", "all"))
+    assert project.tables["privacy"]["known"] == "all"
+    # Another notion drops it, and so does another adversary.
+    act(project, "k", ("k", 3), ("notion", ""), ("known", "all"))
+    assert "known" not in project.tables["privacy"]
+    act(project, "adversary", ("adversary", "knows-some"))
+    act(project, "k", ("k", 3), ("notion", ""), ("known", 5))
+    assert project.policy.models()[0].known == 5
+    act(project, "adversary", ("adversary", "knows-members"))
+    assert "known" not in project.tables["privacy"]
+    act(project, "k", ("k", 3), ("notion", "k-k"), ("known", ""))
+    assert "known" not in project.tables["privacy"]
+    with pytest.raises(PolicyError, match="known"):
+        act(project, "k", ("k", 3), ("notion", "k-k"), ("known", "ten"))
 
 
 def test_an_adversary_brings_what_they_need(project):

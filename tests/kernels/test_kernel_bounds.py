@@ -21,6 +21,8 @@ HOME = Path(shoal.__file__).parents[1]
 LINE = re.compile(r"^(\S+): (\d+) tables, (\d+) refused, (\d+) faults", re.MULTILINE)
 TWINS = (
     "judging/test_attribute_disclosure.py::test_the_plain_twin_believes_the_same",
+    "judging/test_few_known.py::test_kernels_are_their_twins",
+    "judging/test_few_known.py::test_sets_are_opened_by_the_cheapest_cell_from_outside",
     "methods/test_counted_cuts.py::test_cuts_of_histograms_are_those_of_their_twin",
     "methods/test_counted_cuts.py::test_rows_walk_down_the_cuts_as_by_the_twin",
     "methods/test_followed.py::test_the_kernel_pairs_lists_and_crowds_as_its_twin_does",

@@ -39,6 +39,10 @@ def build_requirements_section(
         rows.append((key, _words(value), kind.key.meaning if words == kind.summary else words))
     if policy.privacy.notion:
         rows.append(("notion", policy.privacy.notion, MODELS[policy.privacy.notion].summary))
+    if policy.privacy.known is not None:
+        rows.append(
+            ("known", str(policy.privacy.known), "how many other people of the table the adversary knows")
+        )
     if policy.privacy.adversary:
         names = ", ".join(policy.privacy.adversary)
         rows.append(("adversary", names, "the adversaries that a release must withstand"))

@@ -35,7 +35,7 @@ from shoal.judging.models.of_group import of_groups
 from shoal.policy import Policy
 from shoal.policy.adversaries import ADVERSARIES, derivation, find_adversaries
 from shoal.policy.method_options import AUTO, method_kind, option_types
-from shoal.policy.privacy import KINDS, NOTION_KEY, NOTIONS, SENSITIVE_KEYS
+from shoal.policy.privacy import KINDS, NOTION_KEY, NOTIONS, SENSITIVE_KEYS, takes_known
 from shoal.policy.problems import format_path
 from shoal.policy.sections import MethodChoice, Utility
 from shoal.policy.suggestions.presets import PRESETS
@@ -78,7 +78,6 @@ def context(project: Project, query: QueryParams) -> Mapping[str, Any]:
     table = find_coded_table(project)
     found = outlook(project)
     levels = {} if table is None else {one.name: one.hierarchy.height for one in table.attributes}
-    named = privacy.get("adversary") or ()
     return {
         "outlook": found,
         "wrong": _problems(project),
@@ -87,7 +86,7 @@ def context(project: Project, query: QueryParams) -> Mapping[str, Any]:
         "groups": () if policy is None else policy.groups,
         "derivation": () if policy is None else derivation(policy.privacy),
         "adversaries": list(ADVERSARIES.values()),
-        "named": (named,) if isinstance(named, str) else tuple(named),
+        "named": _named(privacy),
         "implied": () if policy is None else find_adversaries(policy.privacy),
         "presets": list(PRESETS.values()),
         "preset": _preset(tables),
@@ -95,6 +94,8 @@ def context(project: Project, query: QueryParams) -> Mapping[str, Any]:
         "usual_k": KINDS[NOTION_KEY][0].usual,
         "notion": privacy.get("notion") or NOTIONS[0],
         "notions": notions(),
+        "known": privacy.get("known"),
+        "takes_known": takes_known(privacy.get("notion"), _named(privacy)),
         "questions": questions(privacy),
         "sensitive": _names(tables, SENSITIVE),
         "quasi": _columns(tables, QUASI, levels),
@@ -186,6 +187,19 @@ def _preset(tables: Mapping[str, Any]) -> str:
 # --- answers --------------------------------------------------------------------------------------------------
 
 
+def _named(privacy: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the adversaries of a section `[privacy]`."""
+    named = privacy.get("adversary") or ()
+    return (named,) if isinstance(named, str) else tuple(named)
+
+
+def _without_unused_known(privacy: dict[str, Any]) -> dict[str, Any]:
+    """Drop the number of known people if nothing is about it any more."""
+    if not takes_known(privacy.get("notion"), _named(privacy)):
+        privacy.pop("known", None)
+    return privacy
+
+
 def _adversary(project: Project, form: FormData) -> None:
     names = [name for name in ADVERSARIES if name in form.getlist("adversary")]
     with project.edit(f"adversary: {', '.join(names) or 'none named'}") as tables:
@@ -196,6 +210,7 @@ def _adversary(project: Project, form: FormData) -> None:
         for needs in (ADVERSARIES[name].needs for name in names):
             usual = KINDS[needs][0].usual
             privacy.setdefault(needs, list(usual) if isinstance(usual, tuple) else usual)
+        _without_unused_known(privacy)
 
 
 def _apply_preset(project: Project, form: FormData) -> None:
@@ -214,13 +229,20 @@ def _apply_preset(project: Project, form: FormData) -> None:
 def _k(project: Project, form: FormData) -> None:
     text, notion = read_field(form, NOTION_KEY), read_field(form, "notion")
     k = as_number(text, f"privacy.{NOTION_KEY}", whole=True) if text else None
-    more = {"notion": notion} if k is not None and notion in NOTIONS[1:] else {}
+    more: dict[str, Any] = {"notion": notion} if k is not None and notion in NOTIONS[1:] else {}
     words = "no k" if k is None else f"k = {k} ({notion})" if more else f"k = {k}"
+    told, known = "known" in form, read_field(form, "known").strip()
+    if told and known:
+        more["known"] = known if known == "all" else as_number(known, "privacy.known", whole=True)
+        words += f", {known} others known"
     with project.edit(words) as tables:
         others = {
-            name: one for name, one in tables.get("privacy", {}).items() if name not in (NOTION_KEY, "notion")
+            name: one
+            for name, one in tables.get("privacy", {}).items()
+            if name not in (NOTION_KEY, "notion", *(("known",) if told else ()))
         }
-        tables["privacy"] = {**({} if k is None else {NOTION_KEY: k}), **others, **more}
+        asked = {**({} if k is None else {NOTION_KEY: k}), **others, **more}
+        tables["privacy"] = _without_unused_known(asked)
 
 
 def _ask(project: Project, form: FormData) -> None:
