@@ -16,7 +16,7 @@ from shoal.judging.models.requirements import Requirements
 from shoal.release import Release, ValueSets
 from shoal.release.layout import Shuffling
 from shoal.release.published import Published
-from shoal.support.arrays import IntMatrix, IntVector, LongVector
+from shoal.support.arrays import FloatVector, IntMatrix, IntVector, LongVector
 from shoal.support.brief import Brief
 from shoal.support.run import Run
 from shoal.support.wording import either
@@ -223,6 +223,14 @@ class Method(ABC):
         made = self.anonymize(table, requirements, run)
         rows: LongVector = np.flatnonzero(made.region_of >= 0)
         return Draws(made.low, made.high, made.sets, [[(rows, made.region_of[rows], 1.0)]])
+
+    def find_presence(
+        self, table: CodedTable, requirements: Requirements, published: Published
+    ) -> FloatVector | None:
+        """Return how likely everyone is in the table for an adversary who knows this method, by the distinct tuples of
+        `count_with_population`; None if that does not follow from what is published.
+        """
+        return None
 
     @property
     def rebuilt_by(self) -> Mapping[str, Any]:

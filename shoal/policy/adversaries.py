@@ -197,7 +197,7 @@ def check_stopped(privacy: Privacy, method: Method | None) -> list[Problem]:
     found = [problem for name, problem in method.cannot_stop.items() if name in names]
     if method.false_cells.how and "knows-algorithm" in names and privacy.presence is not None:
         message = f"{method.name} {method.false_cells.how}, and presence is judged for adversaries who do not know that"
-        hint = "ask for presence without knows-algorithm, or take another method: mpalm, spalm"
+        hint = "ask for presence without knows-algorithm, or take mpalm with method.drawn = true"
         found.append(Problem("privacy.presence", message, hint))
     if method.false_cells.how and learns:
         message = f"{method.name} {method.false_cells.how}, so nobody can tell who is in which class"

@@ -10,12 +10,16 @@ import numpy as np
 
 from shoal.coding import CodedTable
 from shoal.coding.population import how_to_name, population_of
-from shoal.errors import PolicyError, Problem, check_known
+from shoal.errors import DataError, PolicyError, Problem, check_known
 from shoal.judging.attacks.attack_base import Attack, Exposure, Options, Setting
+from shoal.judging.attacks.membership_rerun import rerun_presence
 from shoal.judging.linking.evidence import Evidence
 from shoal.judging.membership.chances import MOST_STATES, SECONDS
 from shoal.judging.membership.presence_chances import Presence, presence
+from shoal.judging.models.delta_presence import SLACK
+from shoal.judging.models.requirements import Requirements
 from shoal.judging.models.threats import MEMBERSHIP, Threat
+from shoal.methods import Method
 from shoal.release.layout import Shuffling
 from shoal.support.arrays import IntMatrix, IntVector, LongVector
 from shoal.support.run import Run
@@ -24,7 +28,9 @@ ADVERSARIES = {
     "method": "knows everybody in the population, and how the release was made",
     "columns": "knows everybody in the population, and that columns were shuffled each by itself within buckets",
     "rows": "knows everybody in the population, and that quasi-identifiers were not shuffled",
+    "knows-algorithm": "knows everybody in the population, and the method, and reruns it on every possible table",
 }
+RERUN = "knows-algorithm"
 
 WITHOUT_BUCKETS = "knows everybody in the population"
 """Nothing was shuffled, so there is nothing to assume about it."""
@@ -40,7 +46,10 @@ class Membership(Attack):
         "a population lists each person once, so it does not say which rows a table could hold"
     )
     threat: ClassVar[Threat] = MEMBERSHIP
-    against: ClassVar[Mapping[str, Options]] = {"unsure-of-membership": {}}
+    against: ClassVar[Mapping[str, Options]] = {
+        "unsure-of-membership": {},
+        "knows-algorithm": {"adversary": RERUN},
+    }
     summary: ClassVar[str] = (
         "computes the probability that each person of a population is in the table, exactly if possible"
     )
@@ -48,7 +57,8 @@ class Membership(Attack):
     adversary: str = "method"
     """What the adversary knows about buckets: how the ``method`` shuffled them; or they assume that ``columns`` were
     shuffled each by itself, or that the quasi-identifiers of ``rows`` stay together and only sensitive values were
-    shuffled. Without buckets all are the same."""
+    shuffled. Without buckets all are the same. ``knows-algorithm`` reruns the method on every table that the release
+    allows, which is exact for small tables and for `mpalm` with ``drawn``."""
     together: tuple[tuple[str, ...], ...] | None = None
     """Which quasi-identifiers were shuffled as a unit, by name, if neither of the two is true."""
     presence: tuple[float, float] = (0.0, 1.0)
@@ -57,6 +67,11 @@ class Membership(Attack):
     """States that counting may use per bucket; above it, certain people are still found, and others estimated."""
     seconds: float = SECONDS
     """Time per bucket for people who cannot be counted; more time gives narrower intervals, and decides more people."""
+
+    method: Method | None = None
+    """The method that made the release, with its options, for ``knows-algorithm``."""
+    requirements: Requirements | None = None
+    """What it was asked for."""
 
     def __post_init__(self) -> None:
         check_known("adversary", self.adversary, ADVERSARIES)
@@ -67,16 +82,32 @@ class Membership(Attack):
         return "" if setting.population else f"no population is known ({how_to_name()})"
 
     @classmethod
+    def reads(cls, setting: Setting) -> Options:
+        """An adversary knows the method and its options."""
+        return {"method": setting.made.method}
+
+    @classmethod
+    def options_to_play(cls, adversary: str, setting: Setting) -> Options | None:
+        """Whether somebody is in the table is a question for ``knows-algorithm`` only if the policy asks it."""
+        asked = any(model.threat == MEMBERSHIP for model in setting.models)
+        return super().options_to_play(adversary, setting) if asked or adversary != RERUN else None
+
+    @classmethod
     def findings(cls, figures: Mapping[str, Any], people: int) -> Iterator[str]:
         """Yield the figures that matter, in words."""
         yield f"{figures['population']:,} people could be in the table"
         yield f"{figures['certainly_in']:,} are certainly in it"
+        if "highest" in figures:
+            lowest, highest = figures["lowest"], figures["highest"]
+            yield f"for an adversary who knows the method, probabilities are {lowest:.3f} to {highest:.3f}"
 
     def attempt(self, evidence: Evidence, run: Run) -> Exposure:
         """Count, bucket by bucket. O(people x classes) without buckets."""
         original = evidence.original
         population = population_of(original)
         run.progress("count", 0.0)
+        if self.adversary == RERUN:
+            return self._attempt_reruns(evidence, population, run)
         seen = evidence.published
         if self.adversary != "method" or self.together is not None:
             seen = replace(seen, layout=seen.layout.with_shuffling(Shuffling(self._groups(original))))
@@ -112,6 +143,46 @@ class Membership(Attack):
             chances=chances,
             at_risk=int(risk.sum()),
             notes=_notes(found),
+        )
+
+    def _attempt_reruns(self, evidence: Evidence, population: IntMatrix, run: Run) -> Exposure:
+        """Run the method on every table that the release allows. People outside either bound are at risk, those who
+        are not in the table included.
+        """
+        if self.requirements is None:
+            raise DataError("this attack must know what the method was asked for")
+        found = rerun_presence(evidence, self.method, self.requirements, run)
+        everyone = found.chances[found.place]
+        chances = everyone[_places(evidence.original, population)]
+        low, high = self.presence
+        outside = (everyone > high + SLACK) | (everyone < low - SLACK) | ((everyone >= 1) & (high < 1))
+        return Exposure(
+            attack=self.name,
+            adversary=ADVERSARIES[RERUN],
+            success=float(chances.mean()),
+            baseline=evidence.original.rows / len(population),
+            figures={
+                "population": len(population),
+                "certainly_in": int((chances >= 1).sum()),
+                "share_certainly_in": float((chances >= 1).mean()),
+                "certainly_out": int((everyone <= 0).sum()),
+                "highest": float(everyone.max()),
+                "lowest": float(everyone.min()),
+                "outside_the_bounds": int(outside.sum()),
+                "tables_tried": found.tables,
+                "tables_that_fit": found.fitting,
+            },
+            chances=chances,
+            at_risk=min(int(outside.sum()), len(chances)),
+            notes=(
+                f"{int(outside.sum()):,} of {len(everyone):,} people of the population are outside the bounds",
+                *(
+                    ()
+                    if found.tables
+                    else ("computed from what the method says about its draws, without reruns",)
+                ),
+            ),
+            counted="the people of the table, on average",
         )
 
     def _groups(self, original: CodedTable) -> tuple[tuple[int, ...], ...] | None:

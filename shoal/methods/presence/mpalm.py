@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from shoal.coding import Attribute, CodedTable
 from shoal.coding.population import count_with_population
-from shoal.errors import LimitError, Problem
+from shoal.errors import DataError, LimitError, Problem
 from shoal.judging.models.delta_presence import (
     DeltaPresence,
     presence_models,
@@ -22,9 +22,21 @@ from shoal.judging.models.delta_presence import (
 from shoal.judging.models.requirements import Requirements
 from shoal.methods.loss_tables import losses_of
 from shoal.methods.method import Abilities, Method, Parts, Shows
+from shoal.methods.presence.drawn_cuts import CutChooser, draw_boxes, find_chances, find_children
 from shoal.release import Release
+from shoal.release.published import Published
 from shoal.support.arrays import BoolVector, FloatVector, IntMatrix, IntVector, LongVector
 from shoal.support.run import Run
+from shoal.support.wording import format_setting
+
+
+def _beyond_counts(requirements: Requirements) -> list[str]:
+    """Name the requirements that are not only about how many people of a box are in the table."""
+    presence = presence_models(requirements.models)
+    rules = [model for model in requirements.models if model not in presence]
+    found = [rule.title for rule in rules if not replace(requirements, models=(rule,)).only_k]
+    found += ["earlier releases"] if requirements.with_earlier is not None else []
+    return found + (["uniform labels"] if requirements.uniform else [])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,30 +59,88 @@ class MPALM(Method):
     paper: ClassVar[str] = "Nergiz, Clifton: delta-Presence without Complete World Knowledge, TKDE 2010"
     parts: ClassVar[Parts | str] = "bounds on presence are about everybody who could be in the table"
 
+    drawn: bool = False
+    """Choose splits without looking at who is in the table, and decline some at random: then nobody's probability is
+    outside the bounds even for an adversary who knows the method. Only with bounds on presence and k."""
+
     def problems_with(self, requirements: Requirements, sensitive: Sequence[str]) -> list[Problem]:
         """It needs bounds on presence."""
-        return without_presence(requirements.models, self.name)
+        found = without_presence(requirements.models, self.name)
+        others = [] if not self.drawn else _beyond_counts(requirements)
+        if others:
+            message = f"drawn = true is proven only for bounds on presence and k, not for {', '.join(others)}"
+            found.append(Problem("method.drawn", message, "leave the others out, or take drawn = false"))
+        return found
+
+    @property
+    def cannot_stop(self) -> Mapping[str, Problem]:
+        """Splits that look at the table show who is in it to anybody who runs the method again."""
+        if self.drawn:
+            return {}
+        message = (
+            f"{self.name} splits by who is in the table, which shows it to an adversary who runs it again"
+        )
+        hint = "take mpalm with " + format_setting("method.drawn", True)
+        return {"knows-algorithm": Problem("method.drawn", message, hint)}
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
         """Split until no allowed split is left. O(tuples x columns) for each level of boxes."""
-        return _Cutting(table, requirements, require_presence(requirements.models, self.name)).release(run)
+        model = require_presence(requirements.models, self.name)
+        return _Cutting(table, requirements, model, drawn=self.drawn).release(run)
+
+    def find_presence(
+        self, table: CodedTable, requirements: Requirements, published: Published
+    ) -> FloatVector | None:
+        """If splits are drawn, it follows from what is published."""
+        if not self.drawn:
+            return None
+        model = require_presence(requirements.models, self.name)
+        work = _Cutting(table, requirements, model, drawn=True)
+        found = None if published.suppressed else work.find_chances(published)
+        if found is None:
+            raise DataError(
+                f"{self.name} with drawn = true and these requirements does not make such a release; give the policy, "
+                "or the record, that it was made with"
+            )
+        return found
 
 
 class _Cutting:
     """The distinct tuples of the population while they are split into boxes."""
 
-    def __init__(self, table: CodedTable, requirements: Requirements, model: DeltaPresence) -> None:
+    def __init__(
+        self, table: CodedTable, requirements: Requirements, model: DeltaPresence, *, drawn: bool = False
+    ) -> None:
         self.table, self.requirements, self.model = table, requirements, model
         codes, self.people, self.rows = count_with_population(table)
         self.codes = np.asfortranarray(codes)
         self.plain = len(presence_models(requirements.models)) == len(requirements.models)
         self.losses = losses_of(table, requirements.measure)
-        self.tops = [attribute.hierarchy.levels[-1].starts for attribute in table.attributes]
+        self.chooser = None
+        if drawn:
+            people, k = self.people.astype(np.int64), requirements.k
+            self.chooser = CutChooser(table, self.codes, people, requirements.measure, model, k)
 
     def release(self, run: Run) -> Release:
         blocks = self._blocks()
+        if self.chooser is not None:
+            return self._publish_boxes(*draw_boxes(self.chooser, blocks, self.rows.astype(np.int64), run))
         boxes, cuts = self._cut_at_once(blocks) if self.plain else self._cut(blocks, run)
         return self._publish_boxes(boxes, cuts)
+
+    def find_chances(self, published: Published) -> FloatVector | None:
+        """Return the chance of each tuple for an adversary who knows how splits are drawn; None if it was not so."""
+        from shoal.kernels.presence import regions_of_people
+
+        assert self.chooser is not None
+        low, high = map(np.ascontiguousarray, published.cell_ranges)
+        start, region = regions_of_people(low, high, np.ascontiguousarray(self.codes))
+        many = np.diff(start)
+        if many.max(initial=0) > 1:
+            return None
+        class_of = np.full(len(self.codes), -1, np.int32)
+        class_of[many == 1] = region
+        return find_chances(self.chooser, self._blocks(), class_of, published.sizes)
 
     def _cut_at_once(self, blocks: list[LongVector]) -> tuple[list[LongVector], int]:
         """Split if presence is the only requirement: the same as `_cut`, compiled."""
@@ -189,15 +259,7 @@ class _Cutting:
             chosen = np.flatnonzero(good)
             order = chosen[np.argsort(-gain[chosen], kind="stable")]
             return [(float(gain[i]), j, present[i + 1 : i + 2]) for i in order]
-        if mixed:
-            ordered = present[present < tree.ordered][:1]
-            starts = np.concatenate([ordered, present[present >= tree.ordered]])
-            ends = np.concatenate([present[present < tree.ordered][-1:], present[present >= tree.ordered]])
-        else:
-            level = int(tree.level_of(np.array([low], np.int32), np.array([high], np.int32))[0])
-            nodes = tree.low[level - 1, present]
-            starts = np.unique(nodes)
-            ends = tree.high[level - 1, starts]
+        starts, ends = find_children(attribute, low, high, present)
         part = np.searchsorted(starts, present, side="right") - 1
         part_in = np.bincount(part, inside[present - low], len(starts))
         part_people = np.bincount(part, fitting[present - low], len(starts))
