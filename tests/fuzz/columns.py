@@ -72,6 +72,7 @@ class Type:
     """Whether a file of text can give it back as it was."""
 
 
+MONTHS = ["January", "February", "March", "June", "July", "October", "December"]
 TEXT_KINDS = ("none", "auto", "mask", "tree", "file")
 NUMBER_KINDS = ("none", "auto", "widths", "cuts", "top", "tree", "file", "mask")
 TYPES: dict[str, Type] = {
@@ -95,6 +96,7 @@ TYPES: dict[str, Type] = {
     "code": Type(
         pl.String, lambda r: [f"{r.randint(0, 99999):05}" for _ in range(r.randint(2, 12))], TEXT_KINDS
     ),
+    "month": Type(pl.String, lambda r: _some(r, MONTHS), ("known", "mask", "tree")),
     "date": Type(pl.Date, _days, ("none", "auto", "dates")),
     "datetime": Type(pl.Datetime("us"), _moments, ("none", "auto", "dates")),
     "zoned": Type(pl.Datetime("us", "Europe/Berlin"), _zoned, ("none", "auto", "dates"), texts=False),
@@ -260,6 +262,18 @@ def _under_root(column: Column, above: dict[str, list[str]]) -> dict[str, list[s
     return {text: [*names, "*"] for text, names in above.items()}
 
 
+def _known(random: Random, column: Column) -> Made:
+    quarters = {"January": 1, "February": 1, "March": 1, "June": 2, "July": 3, "October": 4, "December": 4}
+    names = {
+        1: ("Jan-Mar", "Jan-Jun"),
+        2: ("Apr-Jun", "Jan-Jun"),
+        3: ("Jul-Sep", "Jul-Dec"),
+        4: ("Oct-Dec", "Jul-Dec"),
+    }
+    above = {month: [month, *names[quarter], "*"] for month, quarter in quarters.items()}
+    return {"known": "months"}, above, None, None, 0
+
+
 def _file(random: Random, column: Column) -> Made:
     import csv
     import io
@@ -281,6 +295,7 @@ MAKERS: dict[str, Callable[[Random, Column], Made]] = {
     "cuts": _cuts,
     "mask": _mask,
     "dates": _dates,
+    "known": _known,
     "top": _ends,
     "tree": _tree,
     "file": _file,

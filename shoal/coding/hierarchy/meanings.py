@@ -321,14 +321,22 @@ def _wider(meaning: Meaning, node: Meaning) -> bool:
     if meaning.kind == "any":
         return node.kind != "any"
     if meaning.kind in ("starts-with", "ends-with"):
-        if not meaning.text:
-            return False
-        kept = node.text if node.text else str(node.values[0]) if node.kind == "value" else ""
-        inside = kept.startswith if meaning.kind == "starts-with" else kept.endswith
-        return inside(meaning.text) and kept != meaning.text
+        return _begins_wider(meaning, node)
+    if meaning.kind == "set":
+        return node.kind in ("set", "value") and set(node.values) < set(meaning.values)
     if meaning.kind != "range" or node.kind not in ("range", "value"):
         return False
     ends = (node.values[0], node.values[0]) if node.kind == "value" else (node.low, node.high)
     below = _rank(meaning.low, -math.inf) <= _rank(ends[0], -math.inf)
     above = _rank(ends[1], math.inf) <= _rank(meaning.high, math.inf)
     return below and above and (meaning.low, meaning.high) != ends
+
+
+def _begins_wider(meaning: Meaning, node: Meaning) -> bool:
+    """Whether all codes of a node begin (or end) as a label says, and other codes do, too."""
+    wide = (meaning.text,) if meaning.text else tuple(map(str, meaning.values))
+    if node.kind not in (meaning.kind, "value"):
+        return False
+    own = (node.text,) if node.text else tuple(map(str, node.values))
+    inside = str.startswith if meaning.kind == "starts-with" else str.endswith
+    return own != wide and all(inside(one, wide) for one in own)

@@ -352,6 +352,7 @@ RULES: dict[str, Callable[[Domain, str, Any], bool]] = {
     "cuts": _in_cuts,
     "mask": _masked,
     "dates": _calendar,
+    "known": _in_tree,
     "top": _within,
     "tree": _in_tree,
     "file": _in_tree,

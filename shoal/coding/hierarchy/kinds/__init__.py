@@ -30,6 +30,7 @@ KINDS: Registry[Kind] = Registry(
         "cuts": "shoal.coding.hierarchy.kinds.cuts:Cuts",
         "mask": "shoal.coding.hierarchy.kinds.mask:Mask",
         "dates": "shoal.coding.hierarchy.kinds.dates:Dates",
+        "known": "shoal.coding.hierarchy.kinds.known_kind:Known",
         # Its keys are also settings of other kinds, so it comes after them.
         "top": "shoal.coding.hierarchy.kinds.ends:Ends",
         "tree": "shoal.coding.hierarchy.kinds.tree_kind:Tree",
