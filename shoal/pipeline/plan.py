@@ -14,7 +14,6 @@ from shoal.judging.models.feasibility import reasons_against
 from shoal.judging.models.requirements import Requirements
 from shoal.judging.read_case import read_made, read_proposal
 from shoal.methods.alternatives import instead
-from shoal.methods.known_columns import keys_problems, known_sets
 from shoal.methods.method import Method
 from shoal.methods.parts.on_parts import division_problems
 from shoal.policy import Policy
@@ -40,8 +39,13 @@ class Plan(Brief):
         plan = cls.without_checks(policy)
         method, requirements = plan.method, plan.requirements
         method.check_suited(requirements, policy.names(SENSITIVE))
-        problems = keys_problems(method, requirements)
-        if requirements.suppress == "cells" and known_sets(requirements) is None:
+        problems = []
+        few = any(model.known_sets is not None for model in requirements.models)
+        if few:
+            from shoal.methods.known_columns import keys_problems
+
+            problems += keys_problems(method, requirements)
+        elif requirements.suppress == "cells":
             from shoal.methods.cell_suppression import cells_problems
 
             problems += cells_problems(method, requirements)

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 
-from shoal.judging.linking.key_matches import Chosen, Counter, Found, KeyCells, count_matches
-from shoal.judging.linking.suda import LARGEST
 from shoal.judging.models.k_anonymity import KAnonymity, smaller_k
 from shoal.judging.models.keys import Bounds, Key
 from shoal.judging.models.model import AskedIn, GroupModel, Model
@@ -21,6 +19,7 @@ from shoal.support.wording import format_count
 if TYPE_CHECKING:
     from shoal.coding import CodedTable
     from shoal.judging.linking.evidence import Evidence
+    from shoal.judging.linking.key_matches import Chosen, Found
     from shoal.release.verdict import Verdict
 
 KEYS = Key("keys", "the quasi-identifiers that an adversary knows of a person, if not all of them")
@@ -50,6 +49,8 @@ class KeySets:
 
     def smaller(self, columns: int) -> list[Chosen]:
         """Return the smaller sets in which a search for the smallest failing ones begins."""
+        from shoal.judging.linking.suda import LARGEST
+
         sizes = range(1, min(self.any, columns + 1, LARGEST + 1))
         return [own for size in sizes for own in combinations(range(columns), size)]
 
@@ -108,6 +109,8 @@ class KnownColumns(Model):
 
     def verify(self, evidence: Evidence) -> Verdict:
         """Judge the person, or row, with the fewest matches in any of the sets. O(sets x (rows + people))."""
+        from shoal.judging.linking.key_matches import KeyCells, count_matches
+
         published, table = evidence.published, evidence.table
         if not published.rows:
             return self.verdict(published, None, True, "nothing is published")
@@ -137,6 +140,8 @@ class KnownColumns(Model):
         """No person can match more rows than there are. Cells within generalization limits do not cover values of other
         top nodes, so people who share theirs with fewer than k in some set cannot be published.
         """
+        from shoal.judging.linking.key_matches import Counter, KeyCells
+
         if self.k > table.rows:
             return f"no release can satisfy {self.title}: the table has {format_count(table.rows, 'row')}"
         trees = [attribute.hierarchy for attribute in table.attributes]
