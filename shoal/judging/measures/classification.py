@@ -123,13 +123,9 @@ class Classification(Measure):
                 return f"{named} holds {classes:,} numbers, which are not taken for categories"
         return missing
 
-    def value(self, evidence: Evidence) -> float:
+    def compute(self, evidence: Evidence) -> float:
         """Train the learners, and return what they achieve."""
-        return (
-            float("nan")
-            if self.why_unknown(evidence) is not None
-            else self.score_learner(self.learn(evidence))
-        )
+        return self.score_learner(self.learn(evidence))
 
     def score_learner(self, learned: Learning) -> float:
         """Return the accuracy of the learner that was trained on the release."""

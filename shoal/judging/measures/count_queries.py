@@ -68,7 +68,7 @@ class QueryError(Measure):
         if problems:
             raise PolicyError(problems)
 
-    def value(self, evidence: Evidence) -> float:
+    def compute(self, evidence: Evidence) -> float:
         """Return the median."""
         return self.errors(evidence).median
 
@@ -114,7 +114,7 @@ class MeanQueryError(QueryError):
     name: ClassVar[str] = "query-error-mean"
     summary: ClassVar[str] = "mean relative error of random count queries on the release"
 
-    def value(self, evidence: Evidence) -> float:
+    def compute(self, evidence: Evidence) -> float:
         """Return the mean."""
         return self.errors(evidence).mean
 

@@ -80,14 +80,12 @@ class NonUniformEntropy(Measure):
     needs: ClassVar[Needs] = Needs(ranges=True, original=True, owner=True)
     reported: ClassVar[Reported] = Reported(default=False)
 
-    def value(self, evidence: Evidence) -> float:
+    def compute(self, evidence: Evidence) -> float:
         """Average over all rows of the original; a suppressed row shows the whole domain.
 
         O(rows x quasi-identifiers).
         """
         published, original, owner = evidence.published, evidence.table, evidence.owner
-        if self.why_unknown(evidence) is not None:
-            return float("nan")
         assert original is not None
         assert owner is not None
         low, high = published.cell_ranges

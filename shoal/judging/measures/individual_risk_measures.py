@@ -28,10 +28,8 @@ class Individual(Measure):
         """Return why there is no individual risk."""
         return evidence.as_samples[self.after].why_no_weights
 
-    def value(self, evidence: Evidence) -> float:
+    def compute(self, evidence: Evidence) -> float:
         """Return the figure."""
-        if self.why_unknown(evidence) is not None:
-            return float("nan")
         return float(getattr(evidence.as_samples[self.after].individual, self.figure))
 
 

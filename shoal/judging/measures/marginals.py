@@ -81,9 +81,9 @@ class KMarginal(Measure):
         """Return why rows cannot be compared, or None."""
         return super().why_unknown(evidence) or records_unknown(evidence)
 
-    def value(self, evidence: Evidence) -> float:
+    def compute(self, evidence: Evidence) -> float:
         """Return the score."""
-        return float("nan") if self.why_unknown(evidence) is not None else self.similarity(evidence).score
+        return self.similarity(evidence).score
 
     def similarity(self, evidence: Evidence) -> Marginals:
         """Compare the marginals. O(marginals x records x combinations of a marginal)."""

@@ -89,9 +89,13 @@ class Measure(ABC):
         named = () if evidence.table is None else evidence.table.context.purpose.given
         return self.reported.default or self.analysis.key in named
 
-    @abstractmethod
     def value(self, evidence: Evidence) -> float:
         """Measure a release. NaN if the value cannot be known, see `why_unknown`."""
+        return float("nan") if self.why_unknown(evidence) else self.compute(evidence)
+
+    @abstractmethod
+    def compute(self, evidence: Evidence) -> float:
+        """Measure a release whose value can be known."""
 
     def value_for_comparison(self, evidence: Evidence) -> float:
         """Return the value for comparing releases, which also counts the loss of false cells."""
@@ -161,20 +165,18 @@ class CellMeasure(Measure):
                 losses[j] += published.suppressed * self.loss(attribute, counts, *ends)[0]
         return losses
 
-    def value(self, evidence: Evidence) -> float:
+    def compute(self, evidence: Evidence) -> float:
         """Average (or sum) the loss over all rows, suppressed ones included.
 
         O(classes x quasi-identifiers) at most.
         """
-        if self.why_unknown(evidence) is not None:
-            return float("nan")
         return self._mean(evidence, self.column_losses(evidence))
 
     def value_for_comparison(self, evidence: Evidence) -> float:
         """Return the value if every false cell were wide enough to be true: widened to the smallest node or range that
         also covers its owner's value. O(rows x quasi-identifiers) if owners are known.
         """
-        if self.why_unknown(evidence) is not None:
+        if self.why_unknown(evidence):
             return float("nan")
         return self._mean(evidence, self.column_losses(evidence) + self._false_losses(evidence))
 
@@ -223,7 +225,7 @@ class SizeMeasure(Measure):
     def of_sizes(self, sizes: LongVector, suppressed: int, k: int) -> float:
         """Measure a release with classes of these sizes, and this number of suppressed rows."""
 
-    def value(self, evidence: Evidence) -> float:
+    def compute(self, evidence: Evidence) -> float:
         """Measure the published classes, or buckets."""
         return self.of_sizes(evidence.published.part_sizes, evidence.published.suppressed, evidence.k)
 

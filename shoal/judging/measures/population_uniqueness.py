@@ -32,10 +32,8 @@ class PopulationUnique(Measure):
         why = sample.why_no_estimates
         return why if why is not None else sample.estimates[self.estimator].refused
 
-    def value(self, evidence: Evidence) -> float:
+    def compute(self, evidence: Evidence) -> float:
         """Return the estimated share of rows."""
-        if evidence.as_samples[self.after].why_no_estimates is not None:
-            return float("nan")
         return evidence.as_samples[self.after].estimates[self.estimator].share
 
 

@@ -70,13 +70,9 @@ class PredictionR2(Measure):
                 return f"{target} needs at least two rows with different numbers"
         return missing
 
-    def value(self, evidence: Evidence) -> float:
+    def compute(self, evidence: Evidence) -> float:
         """Train the learners, and return what they achieve."""
-        return (
-            float("nan")
-            if self.why_unknown(evidence) is not None
-            else self.score_prediction(self.predict(evidence))
-        )
+        return self.score_prediction(self.predict(evidence))
 
     def score_prediction(self, found: Predicted) -> float:
         """Return what the learner that was trained on the release explains."""

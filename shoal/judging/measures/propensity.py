@@ -68,9 +68,9 @@ class Pmse(Measure):
         """Return why rows cannot be compared, or None."""
         return super().why_unknown(evidence) or records_unknown(evidence)
 
-    def value(self, evidence: Evidence) -> float:
+    def compute(self, evidence: Evidence) -> float:
         """Fit the model, and return the error."""
-        return float("nan") if self.why_unknown(evidence) is not None else propensity(evidence).pmse
+        return propensity(evidence).pmse
 
 
 class PmseRatio(Pmse):
@@ -79,9 +79,9 @@ class PmseRatio(Pmse):
     name: ClassVar[str] = "pmse-ratio"
     summary: ClassVar[str] = "pmse over its expectation if the release were drawn at random from the original"
 
-    def value(self, evidence: Evidence) -> float:
+    def compute(self, evidence: Evidence) -> float:
         """Fit the model, and return the ratio."""
-        return float("nan") if self.why_unknown(evidence) is not None else propensity(evidence).ratio
+        return propensity(evidence).ratio
 
 
 def propensity(evidence: Evidence) -> Propensity:

@@ -83,9 +83,9 @@ class RegressionOverlap(Measure):
         found = _model(evidence, table.context.purpose.regression)
         return found if isinstance(found, str) else None
 
-    def value(self, evidence: Evidence) -> float:
+    def compute(self, evidence: Evidence) -> float:
         """Fit the model twice, and compare."""
-        return float("nan") if self.why_unknown(evidence) is not None else regressions(evidence).overlap
+        return regressions(evidence).overlap
 
 
 def overlap(before: float, before_error: float, after: float, after_error: float) -> float:

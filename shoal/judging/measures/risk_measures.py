@@ -19,7 +19,7 @@ class ProsecutorMax(Measure):
         "highest probability of finding the row of a person who is known to be in the release"
     )
 
-    def value(self, evidence: Evidence) -> float:
+    def compute(self, evidence: Evidence) -> float:
         """One over the smallest class."""
         return evidence.risk.prosecutor_max
 
@@ -33,7 +33,7 @@ class ProsecutorMean(Measure):
         "average probability of finding the row of a person who is known to be in the release"
     )
 
-    def value(self, evidence: Evidence) -> float:
+    def compute(self, evidence: Evidence) -> float:
         """Classes over rows."""
         return evidence.risk.prosecutor_mean
 
@@ -49,7 +49,7 @@ class AtRisk(Measure):
     threshold: float = THRESHOLD
     """The highest risk that is acceptable."""
 
-    def value(self, evidence: Evidence) -> float:
+    def compute(self, evidence: Evidence) -> float:
         """Add up the classes that are too small."""
         return share_above(evidence.sizes, self.threshold)
 
@@ -63,7 +63,7 @@ class JournalistMax(Measure):
         "highest probability of finding anyone of a population (without one: the prosecutor's, an upper bound)"
     )
 
-    def value(self, evidence: Evidence) -> float:
+    def compute(self, evidence: Evidence) -> float:
         """One over the smallest number of people who match a class."""
         return evidence.risk.journalist_max
 
@@ -77,7 +77,7 @@ class Marketer(Measure):
         "share of rows re-identified if all are tried (without a population: an upper bound)"
     )
 
-    def value(self, evidence: Evidence) -> float:
+    def compute(self, evidence: Evidence) -> float:
         """Sum the rows over the people who match them, over all rows."""
         return evidence.risk.marketer
 
@@ -89,7 +89,7 @@ class UniqueBefore(Measure):
     summary: ClassVar[str] = "share of the original's rows that are unique in their quasi-identifiers"
     needs: ClassVar[Needs] = Needs(original=True)
 
-    def value(self, evidence: Evidence) -> float:
+    def compute(self, evidence: Evidence) -> float:
         """Group the original."""
         if evidence.owners.unknown:
             return unique_share(evidence.original)
@@ -103,6 +103,6 @@ class UniqueAfter(Measure):
     needs: ClassVar[Needs] = Needs(classes=True)
     summary: ClassVar[str] = "share of the published rows that are unique in their quasi-identifiers"
 
-    def value(self, evidence: Evidence) -> float:
+    def compute(self, evidence: Evidence) -> float:
         """Count classes of one row."""
         return evidence.risk.unique_after

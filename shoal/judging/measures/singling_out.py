@@ -18,10 +18,8 @@ class SingledOut(Measure):
         """Return why minimal uniques cannot be found."""
         return evidence.as_samples[self.after].why_no_sets
 
-    def value(self, evidence: Evidence) -> float:
+    def compute(self, evidence: Evidence) -> float:
         """Find all minimal uniques."""
-        if self.why_unknown(evidence) is not None:
-            return float("nan")
         found = evidence.as_samples[self.after].minimal_uniques
         return found.people / max(found.of, 1)
 

@@ -83,10 +83,8 @@ class WorkloadError(Measure):
             return f"the workload asks about {', '.join(sorted(lost))}, which is not generalized here"
         return records_unknown(evidence) if used & secret else None
 
-    def value(self, evidence: Evidence) -> float:
+    def compute(self, evidence: Evidence) -> float:
         """Return the mean."""
-        if self.why_unknown(evidence) is not None:
-            return float("nan")
         found = answers(evidence)
         return float(np.average([one.error for one in found], weights=[one.weight for one in found]))
 
@@ -98,13 +96,9 @@ class WorkloadErrorMax(WorkloadError):
     summary: ClassVar[str] = "largest relative error of a query of the workload on the release"
     reported: ClassVar[Reported] = Reported(default=False, percent=True)
 
-    def value(self, evidence: Evidence) -> float:
+    def compute(self, evidence: Evidence) -> float:
         """Return the largest."""
-        return (
-            float("nan")
-            if self.why_unknown(evidence) is not None
-            else max(one.error for one in answers(evidence))
-        )
+        return max(one.error for one in answers(evidence))
 
 
 def answers(evidence: Evidence) -> list[Answer]:

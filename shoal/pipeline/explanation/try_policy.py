@@ -66,7 +66,7 @@ def try_policy(table: CodedTable, policy: Policy, measure: str, run: Run, *, who
     if failing:
         return Tried(loss=None, reason=f"{failing[0].model} was not reached")
     kind = MEASURES[measure]()
-    value = kind.value(case) if kind.why_unknown(case) is None else float("nan")
+    value = kind.value(case)
     if isinstance(kind, CellMeasure) and not kind.total:
         value *= sum(attribute.weight for attribute in table.attributes) / whole_weight
     if not np.isfinite(value):
