@@ -190,27 +190,33 @@ def _face(audit: SyntheticAudit) -> Face:
 
 
 def _answers(audit: SyntheticAudit) -> Section:
-    cards = []
-    for question, words in QUESTIONS.items():
-        own = [one for one in audit.attempts if one.question == question]
-        tried = [one for one in own if one.train is not None]
-        leaks = [one for one in own if one in audit.leaks]
-        lines = [_line(one) for one in sorted(tried, key=_risk_of, reverse=True)[:3]]
-        lines += [f"{len(tried) - 3:,} more are in the table below."] if len(tried) > 3 else []
-        lines += [f"{one.name}: not tried, {one.refused}." for one in own if one.refused]
-        if question == COPIES and audit.membership is not None:
-            found = audit.membership.found
-            lines.append(
-                f"By distance, {format_rate(found)} of the training rows are found while {FALSE_ALARMS:.0%} of "
-                f"others are "
-                "accused wrongly."
-            )
-        leaked = bool(leaks) or (question == COPIES and audit.tells_members)
-        state: State = "bad" if leaked else "warn" if not tried or not audit.has_holdout else "plain"
-        badge = "training rows leak" if leaked else "not tried" if not tried else "unknown"
-        badge = badge if leaked or not tried or not audit.has_holdout else "no leak found"
-        cards.append(Card(question, TITLES[question], words, state, badge, lines))
+    cards = [_answer(audit, question, words) for question, words in QUESTIONS.items()]
     return Section("answers", "What an adversary can do with it", (Cards(cards),))
+
+
+def _answer(audit: SyntheticAudit, question: str, words: str) -> Card:
+    own = [one for one in audit.attempts if one.question == question]
+    tried = [one for one in own if one.train is not None]
+    lines = [_line(one) for one in sorted(tried, key=_risk_of, reverse=True)[:3]]
+    lines += [f"{len(tried) - 3:,} more are in the table below."] if len(tried) > 3 else []
+    lines += [f"{one.name}: not tried, {one.refused}." for one in own if one.refused]
+    leaked = any(one in audit.leaks for one in own)
+    if question == COPIES and audit.membership is not None:
+        leaked |= audit.tells_members
+        lines.append(
+            f"By distance, {format_rate(audit.membership.found)} of the training rows are found while "
+            f"{FALSE_ALARMS:.0%} of others are accused wrongly."
+        )
+    state, badge = _judge(leaked, bool(tried), audit.has_holdout)
+    return Card(question, TITLES[question], words, state, badge, lines)
+
+
+def _judge(leaked: bool, tried: bool, has_holdout: bool) -> tuple[State, str]:
+    if leaked:
+        return "bad", "training rows leak"
+    if not tried:
+        return "warn", "not tried"
+    return ("plain", "no leak found") if has_holdout else ("warn", "unknown")
 
 
 def _risk_of(attempt: Attempt) -> tuple[float, float]:

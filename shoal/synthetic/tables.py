@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -165,17 +165,22 @@ def _kind(dtype: pl.DataType) -> str:
     return "a Boolean" if dtype == pl.Boolean else "text"
 
 
+def _check_single_values(columns: Iterable[pl.Series]) -> None:
+    for column in columns:
+        if column.dtype.is_nested() or column.dtype == pl.Object:
+            raise DataError(
+                f"column '{column.name}' holds {type_name(column.dtype)}: only single values can be compared; leave it "
+                "out"
+            )
+
+
 def _with_types(data: dict[str, pl.DataFrame], categories: frozenset[str]) -> dict[str, pl.DataFrame]:
     """Return the columns in types that compare; DataError if a column is a number in one table and text in another."""
     lines, changed = [], {role: own.to_dict() for role, own in data.items()}
     option = either(command="--category", python="categories", studio="Categories")
     for name in next(iter(data.values())).columns:
         found = {role: own[name] for role, own in data.items()}
-        for column in found.values():
-            if column.dtype.is_nested() or column.dtype == pl.Object:
-                raise DataError(
-                    f"column '{name}' holds {type_name(column.dtype)}: only single values can be compared; leave it out"
-                )
+        _check_single_values(found.values())
         known = {role: column for role, column in found.items() if column.null_count() < len(column)}
         kinds = {role: _kind(column.dtype) for role, column in known.items()}
         if name in categories or (known and set(kinds.values()) == {"text"}):

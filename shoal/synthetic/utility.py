@@ -180,6 +180,19 @@ def _publish(table: CodedTable) -> Published:
     return Published(table.attributes, table.sensitive, number, table.secrets.wide, Boxes(shown, shown))
 
 
+def _why_no_prediction(tables: Tables, classes: int, name: str) -> str:
+    """Return why nothing can be learned about a column, 0 classes if it is a number; empty if it can."""
+    if tables.holdout is None:
+        return "needs a holdout to test on"
+    if len(tables.columns) < 2:
+        return "needs other columns to predict from"
+    if classes > MANY_VALUES:
+        return f"{name} has {classes:,} values, but a learner can distinguish only {MANY_VALUES}"
+    if classes and find_spec("sklearn") is None:
+        return 'needs scikit-learn, which is not installed: pip install "shoal[learn]"'
+    return ""
+
+
 def _predict(tables: Tables, analyses: Analyses, run: Run) -> Figure:
     """Train a learner on synthetic rows, and one on training rows; test both on the holdout."""
     name = str(analyses.predict)
@@ -192,15 +205,7 @@ def _predict(tables: Tables, analyses: Analyses, run: Run) -> Figure:
     )
     what += " after training on the synthetic table (reference: on the original), tested on the holdout"
     title = PredictionR2.name if is_number else Classification.name
-    why = ""
-    if tables.holdout is None:
-        why = "needs a holdout to test on"
-    elif len(tables.columns) < 2:
-        why = "needs other columns to predict from"
-    elif not is_number and len(column.values) > MANY_VALUES:
-        why = f"{name} has {len(column.values):,} values, but a learner can distinguish only {MANY_VALUES}"
-    elif not is_number and find_spec("sklearn") is None:
-        why = 'needs scikit-learn, which is not installed: pip install "shoal[learn]"'
+    why = _why_no_prediction(tables, 0 if is_number else len(column.values), name)
     if why:
         return Figure(title, what, None, None, why)
     coded = _encode(tables, replace(analyses, regression=None, workload=None), ROWS_OF_MODELS, run)

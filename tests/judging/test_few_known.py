@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 import shoal
 from shoal.apps.cli import main
 from shoal.errors import DataError, PolicyError
-from shoal.judging.linking import few_known
-from shoal.judging.linking.few_known import rows_left
+from shoal.judging.linking import rows_left as few_known
+from shoal.judging.linking.rows_left import rows_left
 from shoal.judging.models.k_type import EVERYBODY, KK, GlobalOneK
 from shoal.judging.models.requirements import Requirements
 from shoal.kernels import closed_sets, covering

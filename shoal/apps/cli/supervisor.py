@@ -163,8 +163,8 @@ def _wait(child: int, heeded: Sequence[int], notes: int, answer: int, woken: int
     until = 0.0
     asked = False
     watched = selectors.DefaultSelector()
-    for handle in (notes, woken):
-        watched.register(handle, selectors.EVENT_READ)
+    watched.register(notes, selectors.EVENT_READ)
+    watched.register(woken, selectors.EVENT_READ)
     while True:
         waiting = max(0.0, until - time.monotonic()) if came else None
         ready = [key.fd for key, _ in watched.select(waiting)]

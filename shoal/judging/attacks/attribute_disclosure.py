@@ -12,7 +12,7 @@ from shoal.coding import CodedTable
 from shoal.coding.followed_people import crowds as same_rows
 from shoal.errors import DataError, PolicyError, Problem
 from shoal.judging.attacks.attack_base import Attack, Exposure, Options, Setting
-from shoal.judging.linking.crowds import candidate_people, crowds
+from shoal.judging.linking.candidate_people import candidate_people, crowds
 from shoal.judging.linking.evidence import Evidence
 from shoal.judging.linking.followed import Followed
 from shoal.judging.models.extended_p import strong_values

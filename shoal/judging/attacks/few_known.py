@@ -12,7 +12,7 @@ from shoal.errors import ARGUMENTS, PolicyError, Problem
 from shoal.judging.attacks.attack_base import Attack, Exposure, Options, Setting, check_everybody
 from shoal.judging.attacks.linkage import NOT_JUDGED, SHUFFLED, describe_counts
 from shoal.judging.linking.evidence import Evidence
-from shoal.judging.linking.few_known import rows_left
+from shoal.judging.linking.rows_left import rows_left
 from shoal.judging.models.k_type import EVERYBODY, known_people
 from shoal.support.run import Run
 

@@ -112,22 +112,10 @@ def truth_of(
     if published.in_buckets:
         # Sensitive values in buckets are never perturbed.
         perturbed = [name for name in perturbed if name not in {a.name for a in original.sensitive}]
-    secret = _number_secrets(published, original, perturbed)
-    apart = {*(a.name for a in original.sensitive), *perturbed}
-    plain = [name for name in original.kept.columns if name not in apart]
-    found = {name: _number_values(original.kept[name], rows[name]) for name in plain if name in rows.columns}
-    shown = [column for column in found.values() if column is not None]
+    facts, secret, shown = _compare_kept(published, original, rows, perturbed)
     before, after = _combine_columns([*secret, *shown], original.rows, published.rows)
-    facts = Truth(
-        rows=published.rows,
-        least=0,
-        most=0,
-        invented=0 if published.in_buckets else _surplus(before, after),
-        too_often=tuple(column.name for column in [*secret, *shown] if _surplus(column.before, column.after)),
-        shuffled=published.in_buckets,
-        missing=tuple(name for name in plain if name not in found),
-        unlike=tuple(name for name in found if found[name] is None),
-    )
+    if not published.in_buckets:
+        facts = replace(facts, invented=_surplus(before, after))
     boxes = published.cells
     if boxes is None:
         return replace(facts, least=published.rows, most=published.rows, unread=published.rows)
@@ -144,6 +132,27 @@ def truth_of(
     if boxes.foreign:
         most = published.rows
     return replace(facts, least=least, most=most, unread=unread, foreign=boxes.foreign)
+
+
+def _compare_kept(
+    published: Published, original: CodedTable, rows: pl.DataFrame | Sheet, perturbed: Collection[str]
+) -> tuple[Truth, list[_Kept], list[_Kept]]:
+    """Compare single kept columns; also return the sensitive and the plain ones as codes."""
+    secret = _number_secrets(published, original, perturbed)
+    apart = {*(a.name for a in original.sensitive), *perturbed}
+    plain = [name for name in original.kept.columns if name not in apart]
+    found = {name: _number_values(original.kept[name], rows[name]) for name in plain if name in rows.columns}
+    shown = [column for column in found.values() if column is not None]
+    facts = Truth(
+        rows=published.rows,
+        least=0,
+        most=0,
+        too_often=tuple(column.name for column in [*secret, *shown] if _surplus(column.before, column.after)),
+        shuffled=published.in_buckets,
+        missing=tuple(name for name in plain if name not in found),
+        unlike=tuple(name for name in found if found[name] is None),
+    )
+    return facts, secret, shown
 
 
 def _number_secrets(published: Published, original: CodedTable, perturbed: Collection[str]) -> list[_Kept]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 
-from shoal.judging.linking.few_known import rows_left
+from shoal.judging.linking.rows_left import rows_left
 from shoal.judging.models.k_anonymity import K, KAnonymity, smaller_k
 from shoal.judging.models.keys import LARGEST, Bounds, Key
 from shoal.judging.models.model import GroupModel, Model

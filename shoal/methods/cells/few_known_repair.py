@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.judging.linking.few_known import ClosedSets, rows_left
+from shoal.judging.linking.rows_left import ClosedSets, rows_left
 from shoal.methods.cells.cells import Cells
 from shoal.support.arrays import BoolVector, LongVector
 from shoal.support.run import Run

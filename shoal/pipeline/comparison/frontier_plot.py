@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from shoal.documents.pages.scatter import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, Axis, Point, scatter
 from shoal.documents.pages.svg import SOFT, figure, standalone, text
 from shoal.pipeline.comparison.comparison import Comparison
@@ -27,28 +29,8 @@ def frontier_drawing(compared: Comparison, key: str, description: str = "") -> s
     """
     shown, frontier = select_drawable(compared), compared.frontier()
     if not shown:
-        words = "There is nothing to draw."
-        said = text(
-            "no release satisfies the policy",
-            x=WIDTH / 2,
-            y=40,
-            font_size=14,
-            text_anchor="middle",
-            fill=SOFT,
-        )
-        return figure(key, TITLE, words, said, viewBox=f"0 0 {WIDTH} 70", class_="wide")
-    ks = compared.ks
-    points = [
-        Point(
-            trial.risk or 0.0,
-            trial.measures[compared.measure],
-            name_trial(trial),
-            trial.label,
-            ks.index(trial.k) if trial.withstands else None,
-            any(trial is own for own in frontier),
-        )
-        for trial in shown
-    ]
+        return _draw_nothing(key)
+    points, ks = _points(compared, shown, frontier), compared.ks
     steps = sorted((trial.risk or 0.0, trial.measures[compared.measure]) for trial in frontier)
     loss = f"loss ({compared.measure})" if compared.lower_is_better else compared.measure
     risk = "risk: expected share of people whose row is found"
@@ -62,6 +44,26 @@ def frontier_drawing(compared: Comparison, key: str, description: str = "") -> s
     )
     words = description or f"{len(shown)} releases, {len(frontier)} of them on the Pareto frontier."
     return figure(key, TITLE, words, *parts, viewBox=f"0 0 {WIDTH} {height}", class_="wide")
+
+
+def _points(compared: Comparison, shown: Sequence[Trial], frontier: Sequence[Trial]) -> list[Point]:
+    return [
+        Point(
+            trial.risk or 0.0,
+            trial.measures[compared.measure],
+            name_trial(trial),
+            trial.label,
+            compared.ks.index(trial.k) if trial.withstands else None,
+            any(trial is own for own in frontier),
+        )
+        for trial in shown
+    ]
+
+
+def _draw_nothing(key: str) -> str:
+    words = "no release satisfies the policy"
+    said = text(words, x=WIDTH / 2, y=40, font_size=14, text_anchor="middle", fill=SOFT)
+    return figure(key, TITLE, "There is nothing to draw.", said, viewBox=f"0 0 {WIDTH} 70", class_="wide")
 
 
 def name_trial(trial: Trial) -> str:
