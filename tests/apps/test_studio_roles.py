@@ -120,6 +120,8 @@ def test_the_worst_sets_are_those_of_the_current_quasi_identifiers(project: Proj
 
 
 def test_without_a_sensitive_column_its_requirement_can_be_dropped(project: Project):
+    with project.edit("p") as tables:
+        tables["privacy"] = {"k": 5, "p": 2}
     act(project, "give", column=place(project, "diagnosis"), role="plain")
     problems = [one.path for one in project.problems]
     assert problems == ["privacy.p"]
@@ -127,6 +129,21 @@ def test_without_a_sensitive_column_its_requirement_can_be_dropped(project: Proj
     act(project, "ask_less", path="privacy.p")
     assert project.policy is not None
     assert roles_screen.state(project).mark == "attention"
+
+
+def test_a_new_sensitive_column_gets_a_requirement_of_its_own(project: Project):
+    before = project.tables["privacy"]
+    assert before["l"] == {"diagnosis": {"distinct": 3}}
+    act(project, "give", column=place(project, "stay_days"), role="sensitive")
+    assert project.policy is not None
+    assert {one.column for one in project.policy.privacy.requirements} == {None, "diagnosis", "stay_days"}
+    act(project, "give", column=place(project, "stay_days"), role="plain")
+    assert project.tables["privacy"] == before
+    # One that covers all columns is enough.
+    with project.edit("p") as tables:
+        tables["privacy"] = {"k": 5, "p": 2}
+    act(project, "give", column=place(project, "stay_days"), role="sensitive")
+    assert project.tables["privacy"] == {"k": 5, "p": 2}
 
 
 def test_a_requirement_about_one_column_goes_with_it(project: Project):

@@ -65,6 +65,18 @@ def test_open_data_keeps_the_risk_below_5_percent_and_research_below_20():
         assert groups["values"].min() >= values
 
 
+def test_presets_ask_of_each_sensitive_column_for_what_suits_it():
+    table = people().with_columns(rare=pl.Series([int(row % 40 == 0) for row in range(240)]))
+    given = policy(rare="sensitive")
+    for name, values in (("open-data", 3), ("research", 2)):
+        made = with_preset(given, name, table=table)
+        found = {
+            (one.column, one.rule): one.value for one in made.privacy.requirements if one.column is not None
+        }
+        assert found == {("disease", "distinct"): values, ("rare", "equal"): 0.2}
+    assert with_preset(given, "ema-0070", table=table).privacy.l is None
+
+
 def test_ema_uses_the_smallest_group_that_stays_below_its_threshold():
     k = with_preset(policy(), "ema-0070").requirements().k
     assert 1 / k <= 0.09 < 1 / (k - 1)

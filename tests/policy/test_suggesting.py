@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import shoal
 from shoal import io
 from shoal.coding.encode import encode
 from shoal.coding.hierarchy import build
@@ -36,6 +37,13 @@ def roles(found):
 
 def hierarchies(found):
     return {guess.name: guess.hierarchy for guess in found.columns}
+
+
+def asked(policy):
+    """What a policy requires of sensitive columns: column and rule -> value."""
+    return {
+        (one.column, one.rule): one.value for one in policy.privacy.requirements if one.column is not None
+    }
 
 
 def usable(frame):
@@ -97,7 +105,7 @@ def test_hospital():
     assert hierarchies(found)["weight_kg"]["cuts"][-1] == [70]
     assert hierarchies(found)["blood group"] == "auto"
     assert policy.privacy.k == 5
-    assert policy.privacy.p == 3
+    assert asked(policy) == {("diagnosis", "distinct"): 3}
     assert policy.method.name == "mondrian"
 
 
@@ -114,7 +122,7 @@ def test_adult(adult):
     assert set(policy.names("quasi")) == set(frame.columns) - {"salary-class"}
     assert policy.names("sensitive") == ("salary-class",)
     assert hierarchies(found)["age"]["cuts"][1:] == [[25, 30, 40, 50, 55, 60, 70], [30, 50, 60], [50]]
-    assert policy.privacy.p == 2
+    assert asked(policy) == {("salary-class", "equal"): 0.3}
     whole = found.identifying[-1]
     quasi = list(policy.names("quasi"))
     counts = frame.group_by(quasi).len()["len"]
@@ -524,7 +532,7 @@ def test_any_column_name(name):
     )
     _, policy = usable(frame)
     assert set(policy.columns) == set(frame.columns)
-    assert policy.privacy.p == 2
+    assert list(asked(policy).values()) == [2]
 
 
 def test_every_type_of_column():
@@ -586,25 +594,64 @@ def test_sensitive_columns_with_different_needs():
         }
     )
     _, policy = usable(frame)
-    assert policy.privacy.p == {"disease": 3, "smoker": 2}
+    assert asked(policy) == {("disease", "distinct"): 3, ("smoker", "equal"): 0.3}
 
 
-def test_p_is_what_the_values_leave_room_for():
-    """Twelve values, ten of them once: k = 5 permits 20 classes, p = 3 only 10 (a rare value each), p = 2 all 20."""
-    rare = [f"r{i}" for i in range(10)]
+def test_l_is_what_the_values_leave_room_for():
+    """Twelve values, ten of them once: k = 5 allows 20 classes, l = 3 only 10 (a rare value each), l = 2 all 20."""
     frame = pl.DataFrame(
-        {"age": [20 + i % 30 for i in range(100)], "disease": ["a"] * 45 + ["b"] * 45 + rare}
+        {
+            "age": [20 + i % 30 for i in range(100)],
+            "disease": ["a"] * 45 + ["b"] * 45 + [f"r{i}" for i in range(10)],
+        }
     )
     found, policy = usable(frame)
-    assert (policy.privacy.p, found.classes, found.largest_p) == (3, 10, 12)
-    assert (
-        "# allows at most 10 classes of the 20 that k alone allows; the largest possible p is 12"
-        in found.to_toml()
+    assert asked(policy) == {("disease", "distinct"): 2}
+    assert "# disease: 12 values, frequent enough: every class shows at least 2 of them" in found.to_toml()
+    enough = frame.with_columns(disease=pl.Series(["a"] * 40 + ["b"] * 40 + [f"r{i}" for i in range(20)]))
+    assert asked(usable(enough)[1]) == {("disease", "distinct"): 3}
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        # A rare yes: classes without it reveal little, so nothing asks for one in every class.
+        ([1] * 3 + [0] * 97, ("equal", 0.2)),
+        ([1] * 40 + [0] * 60, ("equal", 0.3)),
+        # Missing is not a value: yes and nothing are one value and no requirement, yes, no and nothing are two.
+        ([1] * 40 + [None] * 60, None),
+        ([1] * 3 + [0] * 37 + [None] * 60, ("equal", 0.2)),
+        # Missing does not stand in for one of the values that a class shows.
+        ([i % 30 for i in range(80)] + [None] * 20, ("distinct", 4)),
+        ([i % 30 for i in range(100)], ("distinct", 3)),
+        # Nine of ten are missing, or zero: a class of five would often need a rare value.
+        ([i % 9 for i in range(10)] + [None] * 90, ("equal", 0.2)),
+        ([i % 9 + 1 for i in range(10)] + [0] * 90, ("equal", 0.2)),
+    ],
+)
+def test_each_sensitive_column_gets_what_suits_its_distribution(values, expected):
+    frame = pl.DataFrame({"age": [20 + i % 30 for i in range(100)], "disease": values})
+    found, policy = usable(frame)
+    assert list(asked(policy).items()) == (
+        [] if expected is None else [(("disease", expected[0]), expected[1])]
     )
-    fewer = frame.with_columns(disease=pl.Series(["a"] * 46 + ["b"] * 46 + rare[:8]))
-    found, policy = usable(fewer)
-    assert (policy.privacy.p, found.classes, found.largest_p) == (2, 20, 10)
-    assert "# allows at most 20 classes; the largest possible p is 10" in found.to_toml()
+    assert all(f"# disease: {one.reason}"[:60] in found.to_toml() for one in found.protections)
+
+
+def test_a_rare_value_does_not_cost_much_detail():
+    """Thirty of a thousand people have it; a class of five without it is as safe as the whole table nearly is."""
+    frame = pl.DataFrame(
+        {"age": [20 + i % 50 for i in range(1000)], "disease": [int(i % 33 == 0) for i in range(1000)]}
+    )
+    _, policy = usable(frame)
+    tables = policy.to_dict()
+    others = [Policy.from_dict({**tables, "privacy": own}) for own in ({"k": 5, "p": 2}, {"k": 5})]
+    measured = [shoal.anonymize(frame, one).measures["lm"] for one in (policy, *others)]
+    ours, diverse, only_k = measured
+    assert ours < 2 * only_k + 0.01 < diverse
+    rows = shoal.anonymize(frame, policy).table
+    shares = rows.group_by("age").agg(pl.col("disease").mean())["disease"]
+    assert shares.max() <= frame["disease"].mean() + 0.2 + 1e-9
 
 
 def test_many_columns():

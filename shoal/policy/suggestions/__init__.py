@@ -25,7 +25,12 @@ from shoal.policy.suggestions.column_uniqueness import (
 )
 from shoal.policy.suggestions.guess import Guess, guess_columns
 from shoal.policy.suggestions.read_suggestions import as_written
-from shoal.policy.suggestions.sensitivity import propose_p
+from shoal.policy.suggestions.sensitivity import (
+    Distribution,
+    Protection,
+    distribution_of,
+    protect_columns,
+)
 from shoal.support.wording import printable
 
 MOST_COLUMNS = 10_000
@@ -48,12 +53,10 @@ class Suggestion:
     looked_at: int
     """How many rows the shares in `identifying` were counted on: all, or a sample if the table is very long."""
     k: int
-    sensitivity: Mapping[str, int]
-    """For each sensitive column, how many distinct values to require in every class: p."""
-    classes: int
-    """The largest number of classes that k and p allow."""
-    largest_p: int
-    """The largest p that every sensitive column can satisfy; 0 without sensitive columns."""
+    distributions: tuple[Distribution, ...] = ()
+    """How the values of each sensitive column are distributed."""
+    protections: tuple[Protection, ...] = ()
+    """What to require for each sensitive column, chosen by its distribution."""
     data: Mapping[str, Any] = field(default_factory=dict)
     """Reading options to write into the policy."""
     notation: str = ""
@@ -72,11 +75,14 @@ class Suggestion:
         check_known("template", name, PRESETS)
         given = {guess.name: {"role": guess.role, "hierarchy": guess.hierarchy} for guess in self.columns}
         after, reasons = PRESETS[name].apply_to({"columns": given}, self.types, small)
+        left = [own for own in self.distributions if after["columns"][own.name]["role"] == SENSITIVE]
         columns = tuple(
             _change_guess(guess, after["columns"][guess.name], reasons.get(guess.name, ""))
             for guess in self.columns
         )
-        return dataclasses.replace(self, columns=columns, template=name)
+        return dataclasses.replace(
+            self, columns=columns, template=name, protections=PRESETS[name].protect(left)
+        )
 
     def names(self, role: str) -> tuple[str, ...]:
         """Return the columns of a role."""
@@ -120,9 +126,7 @@ class Suggestion:
                 ],
             },
             "k": self.k,
-            "p": dict(self.sensitivity),
-            "most_classes": self.classes,
-            "largest_p": self.largest_p,
+            "requirements": [dataclasses.asdict(one) for one in self.protections],
             "notation": self.notation,
             **({"template": self.template} if self.template else {}),
         }
@@ -172,7 +176,7 @@ def look_at(frame: Any) -> Suggestion:
     sensitive = [guess for guess in guesses if guess.role == SENSITIVE]
     quasi = [guess.name for guess in guesses if guess.role == QUASI]
     sets, looked_at = find_identifying_sets(table, quasi)
-    sensitivity, classes, largest = propose_p(table, sensitive, k)
+    distributions = tuple(distribution_of(table[guess.name]) for guess in sensitive)
     return Suggestion(
         rows=table.height,
         columns=guesses,
@@ -180,9 +184,8 @@ def look_at(frame: Any) -> Suggestion:
         minimal=minimal_sets(table, quasi),
         looked_at=looked_at,
         k=k,
-        sensitivity=sensitivity,
-        classes=classes,
-        largest_p=largest,
+        distributions=distributions,
+        protections=protect_columns(distributions, k),
         data=_find_reading_options(frame) if isinstance(frame, Frame) else {},
         notation=notation,
         types=dict(table.schema),

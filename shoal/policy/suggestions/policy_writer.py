@@ -160,12 +160,11 @@ def _by_template(suggestion: Suggestion) -> Iterator[str]:
     from shoal.policy.suggestions.presets import PRESETS
 
     preset = PRESETS[suggestion.template]
-    asked = {**preset.privacy, **(preset.sensitive if suggestion.names("sensitive") else {})}
     lines = ["[privacy]"]
-    for key, value in asked.items():
+    for key, value in preset.privacy.items():
         why = f" # {preset.why[key]}" if key in preset.why else ""
         lines.append(f"{key} = {toml.value(value)}".ljust(23) + why)
-    yield "\n".join(lines) + "\n"
+    yield "\n".join([*lines, *_protect(suggestion)]) + "\n"
     yield _METHOD.replace("suppression = 0.0 ", f"suppression = {preset.suppression} ")
 
 
@@ -197,27 +196,24 @@ def _share(loss: float) -> str:
 
 def _privacy(suggestion: Suggestion) -> str:
     lines = ["[privacy]", f"k = {suggestion.k}".ljust(23) + " " + _why_k(suggestion)]
-    asked = suggestion.sensitivity
-    if asked:
-        alike = len(suggestion.names("sensitive")) == len(asked) and len(set(asked.values())) == 1
-        rule: object = next(iter(asked.values())) if alike else dict(asked)
-        lines.append(
-            f"p = {toml.value(rule)}".ljust(23) + " # distinct sensitive values that every class must have;"
-        )
-        lines.append(" " * 24 + f"# {_room(suggestion)}")
-    elif suggestion.names("sensitive"):
-        lines.append("# no p: a sensitive column with one value cannot be diverse")
+    if suggestion.names("sensitive"):
+        lines += _protect(suggestion)
     else:
-        lines.append("# no p: no column looks sensitive. If one is, add for example: p = 3")
+        lines.append("# no column looks sensitive. If one is, add for example: l.COLUMN.distinct = 3")
     return "\n".join(lines) + "\n"
 
 
-def _room(suggestion: Suggestion) -> str:
-    """Return what p costs, and the largest possible p."""
-    most = suggestion.rows // suggestion.k
-    classes = format_count(suggestion.classes, "class", "classes")
-    cost = "" if suggestion.classes >= most else f" of the {most:,} that k alone allows"
-    return f"allows at most {classes}{cost}; the largest possible p is {suggestion.largest_p:,}"
+def _protect(suggestion: Suggestion) -> list[str]:
+    """Return what each sensitive column requires, with the reason, and what it costs."""
+    lines = []
+    for one in suggestion.protections:
+        lines += _comment(printable(f"{one.column}: {one.reason}"))
+        lines.append(f"{one.key}.{toml.key(one.column)}.{one.rule} = {toml.value(one.value)}")
+    if lines:
+        lines.append("# `shoal explain` says what each of these requirements costs")
+    elif suggestion.names("sensitive"):
+        lines.append("# nothing for sensitive columns: a column with one value has nothing to protect")
+    return lines
 
 
 def _why_k(suggestion: Suggestion) -> str:

@@ -8,14 +8,24 @@ by itself. `shoal init --template` writes a policy with one of them, and Studio 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from shoal.coding.roles import SENSITIVE
 from shoal.errors import check_known
+from shoal.judging.models.ratios import exact
 from shoal.judging.models.safe_harbor import SafeHarbor
 from shoal.policy import Policy
 from shoal.policy.suggestions.harbor import HARBOR, KINDS_OF_IDENTIFIERS, of_column
+from shoal.policy.suggestions.sensitivity import (
+    Distribution,
+    Protection,
+    as_privacy,
+    distribution_of,
+    protect_columns,
+)
 
 if TYPE_CHECKING:
     import polars as pl
@@ -56,11 +66,13 @@ class Preset:
         tables: Mapping[str, Any],
         types: Mapping[str, pl.DataType] | None = None,
         small: Sequence[str] | None = None,
+        distributions: Iterable[Distribution] = (),
     ) -> tuple[dict[str, Any], dict[str, str]]:
         """Return a policy, as plain tables, with this preset, and the columns that it changes with the reason.
 
         `types` are those of the table's columns, if it is known: dates are then found by their type as well. `small`
-        are the three-digit areas with too few people, if somebody knows them.
+        are the three-digit areas with too few people, if somebody knows them. `distributions` are those of the columns
+        with sensitive values, if the table is known: the preset then asks for what suits each of them.
         """
         after = copy.deepcopy(dict(tables))
         columns, reasons = after.get("columns", {}), {}
@@ -69,14 +81,33 @@ class Preset:
             columns[name], why = self.rule(name, given, (types or {}).get(name), small)  # type: ignore[misc]
             if why:
                 reasons[name] = why
-        left = [entry if isinstance(entry, str) else entry["role"] for entry in columns.values()]
+        roles = {name: entry if isinstance(entry, str) else entry["role"] for name, entry in columns.items()}
+        left = [name for name, role in roles.items() if role == SENSITIVE]
         if self.rule is None:
             for name, entry in columns.items():
                 if isinstance(entry, dict) and HARBOR in entry:
                     columns[name] = {key: value for key, value in entry.items() if key != HARBOR}
-        after["privacy"] = {**self.privacy, **(self.sensitive if "sensitive" in left else {})}
+        known = [own for own in distributions if own.name in left]
+        if self.sensitive and known:
+            more: Mapping[str, Any] = as_privacy(self.protect(known))
+        else:
+            more = self.sensitive if left else {}
+        after["privacy"] = {**self.privacy, **more}
         after["utility"] = {**after.get("utility", {}), "suppression": self.suppression}
         return after, reasons
+
+    def protect(self, distributions: Iterable[Distribution]) -> tuple[Protection, ...]:
+        """Return what the preset asks for sensitive columns with these distributions."""
+        if not self.sensitive:
+            return ()
+        return protect_columns(distributions, self.size, self.sensitive["l"][DISTINCT])
+
+    @property
+    def size(self) -> int:
+        """The smallest class that it allows."""
+        if "k" in self.privacy:
+            return int(self.privacy["k"])
+        return math.ceil(1 / exact(self.privacy["risk"][HIGHEST]))
 
 
 PRESETS: dict[str, Preset] = {
@@ -86,7 +117,8 @@ PRESETS: dict[str, Preset] = {
             "open-data",
             "Open data",
             "For everybody, for ever: nobody can be narrowed down to fewer than 20 rows, and each of these groups "
-            "shows at least 3 different sensitive values.",
+            "shows at least 3 different sensitive values. If these are two or rare, no group may differ much from the "
+            "whole table.",
             "A starting point of Shoal's own. 20 rows mean a risk of at most 5 % per person, at the careful end of "
             "what is usual for public files. No law sets this number.",
             ("What the sensitive values of a group have in common is not looked at: ask for t or beta as well.",),
@@ -99,7 +131,8 @@ PRESETS: dict[str, Preset] = {
             "research",
             "Research access",
             "For known researchers under a contract: nobody can be narrowed down to fewer than 5 rows, and each of "
-            "these groups shows at least 2 different sensitive values.",
+            "these groups shows at least 2 different sensitive values. If these are two or rare, no group may differ "
+            "much from the whole table.",
             "A starting point of Shoal's own. 5 rows mean a risk of at most 20 % per person, a common choice if a "
             "contract forbids re-identification. No law sets this number.",
             ("The contract, the place where they work and checks of what they take out are part of the protection.",),
@@ -152,12 +185,16 @@ def with_preset(
     name: str,
     types: Mapping[str, pl.DataType] | None = None,
     small: Sequence[str] | None = None,
+    *,
+    table: pl.DataFrame | None = None,
 ) -> Policy:
     """Return a policy with the requirements of a preset instead of its own; see `PRESETS`. `small` are the three-digit
-    areas of zip codes that have 20,000 people or fewer, for Safe Harbor.
+    areas of zip codes that have 20,000 people or fewer, for Safe Harbor. With `table`, the preset asks of each
+    sensitive column for what suits its distribution.
     """
     check_known("preset", name, PRESETS)
-    return Policy.from_dict(PRESETS[name].apply_to(policy.to_dict(), types, small)[0], policy.base)
+    known = [] if table is None else [distribution_of(table[one]) for one in policy.names(SENSITIVE)]
+    return Policy.from_dict(PRESETS[name].apply_to(policy.to_dict(), types, small, known)[0], policy.base)
 
 
 __all__ = ["PRESETS", "Preset", "with_preset"]

@@ -39,6 +39,7 @@ from shoal.policy.privacy import KINDS, NOTION_KEY, NOTIONS, SENSITIVE_KEYS, tak
 from shoal.policy.problems import format_path
 from shoal.policy.sections import MethodChoice, Utility
 from shoal.policy.suggestions.presets import PRESETS
+from shoal.policy.suggestions.sensitivity import Distribution, distribution_of
 
 PARTS = ("privacy", "method", "utility", "population")
 """The sections of a policy that this screen changes; limits, weights and protected nodes are of columns."""
@@ -89,7 +90,7 @@ def context(project: Project, query: QueryParams) -> Mapping[str, Any]:
         "named": _named(privacy),
         "implied": () if policy is None else find_adversaries(policy.privacy),
         "presets": list(PRESETS.values()),
-        "preset": _preset(tables),
+        "preset": _preset(project),
         "k": privacy.get(NOTION_KEY),
         "usual_k": KINDS[NOTION_KEY][0].usual,
         "notion": privacy.get("notion") or NOTIONS[0],
@@ -173,15 +174,24 @@ def _options(tables: Mapping[str, Any]) -> dict[str, Any]:
     return {} if isinstance(own, str) else {name: value for name, value in own.items() if name != "name"}
 
 
-def _preset(tables: Mapping[str, Any]) -> str:
+def _preset(project: Project) -> str:
     """Return the preset that the policy follows now, if any."""
+    tables, known = project.tables, _distributions(project)
     own = {name: tables.get(name, {}) for name in ("privacy", "columns")}
     share = tables.get("utility", {}).get("suppression", Utility().suppression)
     for preset in PRESETS.values():
-        after, _ = preset.apply_to(tables)
+        after, _ = preset.apply_to(tables, distributions=known)
         if {name: after.get(name, {}) for name in own} == own and share == preset.suppression:
             return preset.name
     return ""
+
+
+def _distributions(project: Project) -> list[Distribution]:
+    """Return how the values of each sensitive column are distributed, if the table is read."""
+    if project.frame is None:
+        return []
+    data = project.frame.data
+    return [distribution_of(data[name]) for name in _names(project.tables, SENSITIVE) if name in data.columns]
 
 
 # --- answers --------------------------------------------------------------------------------------------------
@@ -218,7 +228,7 @@ def _apply_preset(project: Project, form: FormData) -> None:
     if preset is None:
         return
     types = {} if project.frame is None else dict(project.frame.schema)
-    after, removed = preset.apply_to(project.tables, types)
+    after, removed = preset.apply_to(project.tables, types, distributions=_distributions(project))
     project.take(f"preset: {preset.title}", after)
     if removed:
         lines = [f"{preset.title}: {len(removed)} columns are not published any more"]

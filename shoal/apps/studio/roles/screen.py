@@ -22,9 +22,11 @@ from shoal.coding.roles import PERSON, QUASI, ROLES, SENSITIVE
 from shoal.errors import DataError, check_known
 from shoal.io import Frame
 from shoal.policy.column_section import Column
+from shoal.policy.privacy import SENSITIVE_KEYS
 from shoal.policy.problems import format_path
 from shoal.policy.suggestions.column_uniqueness import find_identifying_sets, minimal_sets
 from shoal.policy.suggestions.guess import suggest_hierarchy
+from shoal.policy.suggestions.sensitivity import as_privacy, distribution_of, protect_columns
 from shoal.support.wording import format_count, printable
 
 PAUSE = 1.0
@@ -150,6 +152,20 @@ def _given(project: Project, columns: Columns, wanted: Mapping[int, str]) -> Non
                 former = kept.get(name, {})
                 removed = give_role(tables, name, role, proposals.get(place), former, project.base)
                 kept[name] = {**former, **removed}
+                if role == SENSITIVE:
+                    _protect(project, tables, name)
+
+
+def _protect(project: Project, tables: dict[str, Any], name: str) -> None:
+    """Ask for what suits a new sensitive column, where the policy asks column by column and this one has nothing."""
+    privacy, columns = tables.get("privacy", {}), tables.get("columns", {})
+    asked = [own for key, own in privacy.items() if key in SENSITIVE_KEYS]
+    by_column = [isinstance(own, Mapping) and any(one in columns for one in own) for own in asked]
+    if project.frame is None or not asked or not all(by_column) or any(name in own for own in asked):
+        return
+    found = protect_columns([distribution_of(project.frame.data[name])], int(privacy.get("k", 1)))
+    for key, own in as_privacy(found).items():
+        tables["privacy"][key] = {**privacy.get(key, {}), **own}
 
 
 def _proposal(project: Project, columns: Columns, place: int) -> Any:
