@@ -76,8 +76,8 @@ def nearest_rows(rows, is_number, unit, targets, left_out, nothing, best, which)
 
 
 @njit(cache=True, nogil=True)
-def count_satisfying(codes, column, low, high, count, first):
-    """Write how many rows satisfy each predicate, and the first that does, -1 for none.
+def count_satisfying(codes, column, low, high, most, count, first):
+    """Write how many rows satisfy each predicate, and the first that does, -1 for none. Counting may stop above `most`.
 
     ``codes[columns, rows]`` hold the values. A predicate says of some columns, ``column[predicates, conditions]``, that
     the value lies between `low` and `high`; a column -1 ends it. O(predicates x rows x conditions).
@@ -87,6 +87,8 @@ def count_satisfying(codes, column, low, high, count, first):
     for start in range(0, rows, block):
         stop = min(start + block, rows)
         for p in range(len(column)):
+            if count[p] > most:
+                continue
             for row in range(start, stop):
                 satisfied = True
                 for c in range(column.shape[1]):

@@ -8,11 +8,14 @@ import numpy as np
 
 from shoal.support.arrays import IntMatrix, IntVector, LongVector
 from shoal.support.brief import Brief
+from shoal.support.machine.threads import in_threads
 from shoal.support.run import Run
 from shoal.synthetic.tables import Rows, Tables
 
 FEWEST, MOST = 3, 6
 """A multivariate predicate is about so many columns, drawn at random, if there are as many."""
+PART = 250
+"""Predicates that a thread counts at a time."""
 ROUNDS = 10
 """So many times as many multivariate predicates are tried as are wanted: only some isolate a synthetic row."""
 
@@ -35,12 +38,20 @@ class Predicates(Brief):
         """Return some of them."""
         return Predicates(self.column[places], self.low[places], self.high[places])
 
-    def count_in(self, rows: Rows) -> tuple[LongVector, LongVector]:
-        """Return how many rows satisfy each, and the first that does. O(predicates x rows)."""
+    def count_in(self, rows: Rows, most: int = 1) -> tuple[LongVector, LongVector]:
+        """Return how many rows satisfy each, and the first that does; counts above `most` may be too small.
+        O(predicates x rows), in threads.
+        """
         from shoal.kernels.synthetic import count_satisfying
 
         count, first = np.zeros(self.many, np.int64), np.full(self.many, -1, np.int64)
-        count_satisfying(rows.codes, self.column, self.low, self.high, count, first)
+
+        def count_part(start: int) -> None:
+            part = slice(start, start + PART)
+            own = self.column[part], self.low[part], self.high[part]
+            count_satisfying(rows.codes, *own, most, count[part], first[part])
+
+        in_threads(count_part, list(range(0, self.many, PART)))
         return count, first
 
     def describe(self, tables: Tables, place: int) -> str:

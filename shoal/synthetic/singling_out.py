@@ -56,7 +56,7 @@ def _try(tables: Tables, name: str, predicates: Predicates, run: Run) -> Attempt
     blind, _ = make_random(tables, conditions, predicates.many, run).count_in(tables.original)
     control = measured = None
     if tables.holdout is not None:
-        found, _ = predicates.count_in(tables.holdout)
+        found, _ = predicates.count_in(tables.holdout, most=tables.holdout.count)
         measured = Rate.of_hits(found == 1)
         control = Rate(scale_success(found, tables.holdout.count, tables.original.count), predicates.many)
     shown = np.flatnonzero(isolated)[:SHOWN]

@@ -131,9 +131,9 @@ def measure_usefulness(tables: Tables, analyses: Analyses, run: Run) -> Usefulne
 
 
 def _compare(tables: Tables, analyses: Analyses, names: Sequence[str], rows: int, run: Run) -> list[Figure]:
-    coded = _encode(tables, analyses, rows, run)
-    synthetic = Evidence(_publish(coded[SYNTHETIC]), coded[ORIGINAL])
-    holdout = Evidence(_publish(coded[HOLDOUT]), coded[ORIGINAL]) if HOLDOUT in coded else None
+    coded = encode_tables(tables, analyses, rows, run)
+    synthetic = Evidence(publish_rows(coded[SYNTHETIC]), coded[ORIGINAL])
+    holdout = Evidence(publish_rows(coded[HOLDOUT]), coded[ORIGINAL]) if HOLDOUT in coded else None
     found = []
     for name in names:
         measure = MEASURES[name]()
@@ -148,7 +148,7 @@ def _known(value: float) -> float | None:
     return value if value == value else None
 
 
-def _encode(tables: Tables, analyses: Analyses, rows: int, run: Run) -> dict[str, CodedTable]:
+def encode_tables(tables: Tables, analyses: Analyses, rows: int, run: Run) -> dict[str, CodedTable]:
     """Code some rows of all tables over the same domains."""
     parts = {}
     for role, frame in tables.frames.items():
@@ -173,7 +173,7 @@ def _take(table: CodedTable, rows: LongVector) -> CodedTable:
     )
 
 
-def _publish(table: CodedTable) -> Published:
+def publish_rows(table: CodedTable) -> Published:
     """Return the rows of a table as an outsider sees them, each cell a single value."""
     number, first = table.number_rows(as_read=True)
     shown = np.ascontiguousarray(table.quasi.wide[first])
@@ -208,7 +208,7 @@ def _predict(tables: Tables, analyses: Analyses, run: Run) -> Figure:
     why = _why_no_prediction(tables, 0 if is_number else len(column.values), name)
     if why:
         return Figure(title, what, None, None, why)
-    coded = _encode(tables, replace(analyses, regression=None, workload=None), ROWS_OF_MODELS, run)
+    coded = encode_tables(tables, replace(analyses, regression=None, workload=None), ROWS_OF_MODELS, run)
     place = [own.name for own in coded[ORIGINAL].attributes].index(name)
     others = [at for at in range(len(coded[ORIGINAL].attributes)) if at != place]
 

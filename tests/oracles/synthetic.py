@@ -27,7 +27,7 @@ def nearest_rows(rows, is_number, unit, targets, left_out, nothing, best, which)
                 which[s, t] = found.index(min(found))
 
 
-def count_satisfying(codes, column, low, high, count, first):
+def count_satisfying(codes, column, low, high, most, count, first):
     for p in range(len(column)):
         conditions = [
             (column[p, c], low[p, c], high[p, c]) for c in range(column.shape[1]) if column[p, c] >= 0

@@ -49,9 +49,19 @@ def test_count_satisfying(seed):
     found = []
     for count_rows in (count_satisfying, oracles.synthetic.count_satisfying):
         count, first = np.zeros(9, np.int64), np.full(9, -1, np.int64)
-        count_rows(codes, column, low, high, count, first)
+        count_rows(codes, column, low, high, 1 << 40, count, first)
         found.append((count.tolist(), first.tolist()))
     assert found[0] == found[1]
+
+
+def test_counting_may_stop_but_never_below_the_limit():
+    codes = np.zeros((1, 20_000), np.int32)
+    codes[0, 9000] = 1
+    column, low = np.zeros((2, 1), np.int32), np.array([[0], [1]], np.int32)
+    count, first = np.zeros(2, np.int64), np.full(2, -1, np.int64)
+    count_satisfying(codes, column, low, low, 1, count, first)
+    assert 1 < count[0] <= 19_999
+    assert (count[1], first.tolist()) == (1, [0, 9000])
 
 
 def test_work_in_threads_and_parts_finds_the_same():

@@ -89,8 +89,9 @@ class KMarginal(Measure):
         """Compare the marginals. O(marginals x records x combinations of a marginal)."""
         original = evidence.original
         groups = self._groups(original)
+        released = Spread(evidence.published, sensitive=True)
         before = _exact(Spread.of_rows(original), groups)
-        after = _Shares(Spread(evidence.published, sensitive=True), groups)
+        after = _exact(released, groups) if released.is_exact else _Shares(released, groups)
         names = [attribute.name for attribute in (*original.attributes, *original.sensitive)]
         width = min(self.columns, len(names))
         chosen = self._chosen(len(names), width)
@@ -142,7 +143,7 @@ def _even(counts: LongVector, groups: int) -> LongVector:
 
 def _exact(spread: Spread, groups: list[LongVector]) -> Callable[[tuple[int, ...]], FloatVector]:
     """Return what gives the share of the rows in each combination of groups of some columns, for rows of values."""
-    own = [groups[j][column.place] for j, column in enumerate(spread.columns)]
+    own = [groups[j][column.first] for j, column in enumerate(spread.columns)]
     sizes = [int(group.max()) + 1 for group in groups]
     total = max(float(spread.rows.sum()), 1.0)
 

@@ -13,7 +13,7 @@ from shoal.coding import CodedTable
 from shoal.judging.linking.evidence import Evidence
 from shoal.release.published import Published
 from shoal.release.value_sets import column_sets
-from shoal.support.arrays import FloatVector, IntVector, LongVector
+from shoal.support.arrays import BoolVector, FloatVector, IntVector, LongVector
 
 Values = NDArray[np.float64]
 """A number per code, or several: ``[codes]`` or ``[codes, numbers]``."""
@@ -25,6 +25,16 @@ class Cells:
 
     def __init__(self, size: int, place: LongVector) -> None:
         self.size, self.place = size, place
+
+    @property
+    def first(self) -> LongVector:
+        """The first code of each record's cell."""
+        raise NotImplementedError
+
+    @property
+    def is_exact(self) -> BoolVector:
+        """Whether each record's cell is a single value."""
+        raise NotImplementedError
 
     def share(self, first: int, last: int) -> FloatVector:
         """Return the share of each record's cell that lies in a range of codes."""
@@ -51,6 +61,16 @@ class Ranges(Cells):
         super().__init__(size, place)
         self.begin, self.end = begin, end
 
+    @property
+    def first(self) -> LongVector:
+        """The first code of each record's range."""
+        return self.begin[self.place]
+
+    @property
+    def is_exact(self) -> BoolVector:
+        """Whether each record's range is a single value."""
+        return np.asarray((self.begin == self.end)[self.place], np.bool_)
+
     def share(self, first: int, last: int) -> FloatVector:
         """Return the share of each record's range that lies in a range of codes."""
         shared = np.minimum(self.end, last) - np.maximum(self.begin, first) + 1
@@ -73,6 +93,16 @@ class Sets(Cells):
         super().__init__(size, place)
         self.start = np.append(start, start[-1] + size)
         self.codes = np.concatenate((codes, np.arange(size, dtype=codes.dtype)))
+
+    @property
+    def first(self) -> LongVector:
+        """The first code of each record's set."""
+        return np.asarray(self.codes[self.start[:-1]][self.place], np.int64)
+
+    @property
+    def is_exact(self) -> BoolVector:
+        """Whether each record's set is a single value."""
+        return np.asarray((np.diff(self.start) == 1)[self.place], np.bool_)
 
     def share(self, first: int, last: int) -> FloatVector:
         """Return the share of each record's set that lies in a range of codes."""
@@ -123,6 +153,12 @@ class Spread:
                     size, np.append(np.arange(size), 0), ends, np.append(secrets[:, j], size).astype(np.int64)
                 )
             )
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether every record that stands for a row shows single values."""
+        counted = self.rows > 0
+        return all(bool(column.is_exact[counted].all()) for column in self.columns)
 
     @classmethod
     def of_rows(cls, table: CodedTable) -> Spread:
