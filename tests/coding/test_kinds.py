@@ -24,6 +24,7 @@ VALUES = {
     "none": AGES,
     "auto": CODES,
     "widths": AGES,
+    "grid": AGES,
     "cuts": AGES,
     "mask": CODES,
     "dates": pl.Series("a", [dt.date(2024, 3, 1), dt.date(1999, 1, 1), None]),
@@ -36,6 +37,7 @@ LEVELS = {
     "none": ["*"],
     "auto": ["*"],
     "widths": ["20-24", "20-29", "20-39", "*"],
+    "grid": ["*"],
     "cuts": ["18-29", "18-64", "*"],
     "mask": ["0651*", "065**", "06***", "0****", "*"],
     "dates": ["1999-01", "1999-Q1", "1999", "1990s", "*"],
@@ -128,7 +130,7 @@ def test_a_table_kind_refuses_what_it_does_not_know(folder, name):
     with pytest.raises(Misspelled, match="spelling is unknown here"):
         parse_hierarchy({**example, "spelling": 1})
     with pytest.raises(Misspelled) as caught:
-        parse_hierarchy({name: 0.5 if name != "top" else "high", "spelling": 1})
+        parse_hierarchy({name: 0.5 if name not in ("top", "grid") else "high", "spelling": 1})
     assert {flaw.keys[0] for flaw in caught.value.flaws} == {name, "spelling"}
 
 

@@ -74,6 +74,11 @@ COLUMNS = {
         (REALS, {"widths": [0.5, 5]}),
         (NUMBERS.cast(pl.String), {"widths": [7]}),
     ],
+    "grid": [
+        (NUMBERS, {"grid": 7, "origin": 3}),
+        (REALS, {"grid": 2.5}),
+        (NUMBERS.cast(pl.String), {"grid": 5}),
+    ],
     "cuts": [(NUMBERS, {"cuts": [[0, 18, 45, 65], [18]]}), (REALS, {"cuts": [[0.5, 10, 30]]})],
     "mask": [(CODES, {"mask": "right"}), (UNEQUAL, {"mask": "right"}), (UNEQUAL, {"mask": "left"})],
     "dates": [

@@ -74,7 +74,7 @@ class Type:
 
 MONTHS = ["January", "February", "March", "June", "July", "October", "December"]
 TEXT_KINDS = ("none", "auto", "mask", "tree", "file")
-NUMBER_KINDS = ("none", "auto", "widths", "cuts", "top", "tree", "file", "mask")
+NUMBER_KINDS = ("none", "auto", "widths", "grid", "cuts", "top", "tree", "file", "mask")
 TYPES: dict[str, Type] = {
     "int": Type(pl.Int64, _whole, NUMBER_KINDS),
     "small int": Type(pl.UInt8, lambda r: _some(r, list(range(0, 99)), 2), NUMBER_KINDS),
@@ -86,7 +86,7 @@ TYPES: dict[str, Type] = {
     "half": Type(
         pl.Float64,
         lambda r: [x / 2 for x in _some(r, list(range(1, 60)), 2)],
-        ("none", "auto", "widths", "cuts", "top"),
+        ("none", "auto", "widths", "grid", "cuts", "top"),
     ),
     "odd float": Type(pl.Float64, _odd_floats, ("none", "auto")),
     "float32": Type(pl.Float32, lambda r: _some(r, [0.5, 1.25, 3.0, -7.75, 1024.0, 2.5])),
@@ -194,6 +194,11 @@ def _widths(random: Random, column: Column) -> Made:
     return {"widths": widths, **({"origin": origin} if origin else {})}, None, None, widths, origin
 
 
+def _grid(random: Random, column: Column) -> Made:
+    grid, origin = random.choice([5, 10, 2, 2.5]), random.choice([0, 0, 1, -3])
+    return {"grid": grid, **({"origin": origin} if origin else {})}, None, None, grid, origin
+
+
 def _cuts(random: Random, column: Column) -> Made:
     fine = sorted(random.sample(range(-2, 90), 4))
     cuts = random.choice([[fine], [fine, [fine[1]]], [fine, fine[::2]]])
@@ -292,6 +297,7 @@ MAKERS: dict[str, Callable[[Random, Column], Made]] = {
     "none": _word("none"),
     "auto": _word("auto"),
     "widths": _widths,
+    "grid": _grid,
     "cuts": _cuts,
     "mask": _mask,
     "dates": _dates,

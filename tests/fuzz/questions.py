@@ -178,6 +178,12 @@ def _slicing(random: Random) -> Question:
     return Question("slicing-l", {"l": {"slicing": l}}, [("slicing-l", {"l": l})], True, rows=(4, 14))
 
 
+def _learned(random: Random) -> Question:
+    """Of so few people nobody is guessed right too often beyond chance; tests/judging has the others."""
+    l = random.choice([1.2, 1.5, 2])  # noqa: E741
+    return Question("learned-l", {"l": {"learned": l}}, [("learned-l", {"l": l})], True, rows=(4, 9))
+
+
 def _relocation(random: Random) -> Question:
     budget, alpha = random.choice([0.05, 0.1, 0.3]), random.choice([None, 0.01, 0.05])
     exact = alpha is not None and random.random() < 0.5
@@ -232,6 +238,7 @@ OTHERS = {
     "delta-presence": _presence,
     "k-map": _k_map,
     "slicing-l": _slicing,
+    "learned-l": _learned,
     "relocation": _relocation,
     "aggregates": _aggregates,
 }
@@ -269,6 +276,7 @@ def fitting(method: str) -> list[str]:
         "extended-p-sensitive",
         "candidate-l",
         "slicing-l",
+        "learned-l",
         "relocation",
         "generalization-limit",
         "safe-harbor",

@@ -494,6 +494,8 @@ def _learned(reading: Reading, l: float) -> bool | None:  # noqa: E741
     """
     if not _every_class(_probabilistic)(reading, l=l):
         return False
+    if _lower_end(1.0, len(reading.people), 3.29) <= 1 / l:
+        return True  # too few people to say more, even if all were guessed right
     rows_of: dict[Any, list[Row]] = {}
     for row in reading.rows:
         rows_of.setdefault(row.cells, []).append(row)

@@ -28,6 +28,8 @@ CASES = {
     "whole, any range": (WHOLE, "none"),
     "whole, auto": (WHOLE, "auto"),
     "whole, widths": (WHOLE, {"widths": [5, 20]}),
+    "whole, grid": (WHOLE, {"grid": 7}),
+    "real, grid": (REAL, {"grid": 2.5, "origin": 1}),
     "whole, cuts": (WHOLE, {"cuts": [[0, 18, 65], [18]]}),
     "real, any range": (REAL, "none"),
     "real, widths": (REAL, {"widths": [2.5, 5]}),

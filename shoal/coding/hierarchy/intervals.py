@@ -47,11 +47,7 @@ def from_widths(
     between[groups.first : groups.last] = True
     inside = numbers[between & np.isfinite(numbers)]
     largest = float(np.abs(inside.astype(np.float64) - origin).max(initial=0.0))
-    if largest >= (_LARGEST if whole else _EXACT * widths[0]):
-        raise HierarchyError(
-            f"the width {widths[0]} is too small for values as large as {largest:g}: use wider intervals, or an "
-            "origin near the values"
-        )
+    _check_width(widths[0], largest, whole=whole)
     least, most = numbers == -np.inf, numbers == np.inf
     below, end = int((least | ~between)[: groups.last].sum()), int(groups.last - (most & between).sum())
     step, bins = 1, _bins(inside, widths[0], origin, whole)
@@ -74,6 +70,17 @@ def from_widths(
         inner = np.concatenate(starts).astype(np.int32)
         levels.append(groups.level(domain.regular, inner, pl.Series("names", names, dtype=pl.String)))
     return domain.hierarchy(*levels, naming=Whole(words) if mixed else None, finest=groups.finest_of(domain))
+
+
+def count_lines(
+    numbers: Numbers, width: Number, origin: Number
+) -> tuple[LongVector, FloatVector, FloatVector, bool]:
+    """Return the interval of each number, where it begins and ends, and whether all are whole numbers."""
+    whole = _all_whole(numbers, [width, origin])
+    largest = float(np.abs(numbers.astype(np.float64) - origin).max(initial=0.0))
+    _check_width(width, largest, whole=whole)
+    bins = _bins(numbers, width, origin, whole)
+    return bins, _edges(bins, width, origin) + 0.0, _edges(bins + 1, width, origin) + 0.0, whole
 
 
 def from_cuts(
@@ -106,6 +113,15 @@ def from_cuts(
         levels.append(Level(starts, pl.Series("names", names, dtype=pl.String)))
     finest = Groups.among(numbers, top, bottom).finest_of(domain)
     return domain.hierarchy(*levels, naming=Whole(words) if mixed else None, finest=finest)
+
+
+def _check_width(width: Number, largest: float, *, whole: bool) -> None:
+    """Refuse a width that numbers as large as `largest` cannot be divided by."""
+    if largest >= (_LARGEST if whole else _EXACT * width):
+        raise HierarchyError(
+            f"the width {width} is too small for values as large as {largest:g}: use wider intervals, or an origin "
+            "near the values"
+        )
 
 
 def _is_between(point: Number, bottom: Number | None, top: Number | None) -> bool:
@@ -158,7 +174,7 @@ def _names(
     if whole:
         firsts = (bins * int(width) + int(origin)).tolist()
         return [
-            _whole_name(
+            whole_name(
                 first if bottom is None else max(first, int(bottom)),
                 first + int(width) - 1 if top is None else min(first + int(width), int(top)) - 1,
             )
@@ -170,7 +186,8 @@ def _names(
     return [f"[{low!r}, {high!r})" for low, high in zip(lows.tolist(), highs.tolist(), strict=True)]
 
 
-def _whole_name(low: int, high: int) -> str:
+def whole_name(low: int, high: int) -> str:
+    """Return the name of whole numbers from `low` to `high`."""
     if low == high:
         return str(low)
     return f"{low} to {high}" if low < 0 else f"{low}-{high}"
@@ -180,7 +197,7 @@ def _name_intervals(places: Sequence[int], cuts: Sequence[Number], whole: bool) 
     """Return the names of some of the intervals between cut points; interval 0 ends at the first point."""
     edges = [int(cut) if whole else float(cut) for cut in cuts]
     between = [
-        _whole_name(int(low), int(high) - 1) if whole else f"[{low}, {high})" for low, high in pairwise(edges)
+        whole_name(int(low), int(high) - 1) if whole else f"[{low}, {high})" for low, high in pairwise(edges)
     ]
     names = [f"<{edges[0]}", *between, f">={edges[-1]}"]
     return [names[place] for place in places]

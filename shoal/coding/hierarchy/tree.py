@@ -19,7 +19,7 @@ from shoal.coding.hierarchy.distinct_values import (
     without_zeros,
 )
 from shoal.coding.hierarchy.label_parser import build_name_table, locate, read_names
-from shoal.coding.hierarchy.labels import INTERVAL, Naming, style_of
+from shoal.coding.hierarchy.labels import INTERVAL, Ends, Naming, style_of
 from shoal.coding.hierarchy.labels import ROOT as ROOT
 from shoal.errors import HierarchyError, did_you_mean
 from shoal.support.arrays import BoolVector, FloatVector, IntMatrix, IntVector
@@ -67,8 +67,8 @@ class Hierarchy(Brief):
     """How names depend on the values that are published; None if they follow from the policy alone."""
 
     def __post_init__(self) -> None:
-        """Name free ranges by their ends."""
-        if self.free:
+        """Name free ranges by their ends, unless they have names of their own."""
+        if self.free and self.naming is None:
             object.__setattr__(self, "naming", INTERVAL)
 
     aliases: tuple[Level, ...] = ()
@@ -373,7 +373,8 @@ class Hierarchy(Brief):
             if not self.free:
                 raise HierarchyError("a range of codes is not a node of its hierarchy")
             at = np.flatnonzero(~there)
-            out = out.scatter(at, INTERVAL.text(self.own_names, low[at], high[at]))
+            naming = self.naming if isinstance(self.naming, Ends) else INTERVAL
+            out = out.scatter(at, naming.text(self.own_names, low[at], high[at]))
         return out
 
     def read(self, names: pl.Series) -> tuple[IntVector, IntVector, BoolVector]:

@@ -15,7 +15,7 @@ from tests.oracles.checker.models import satisfied
 from tests.oracles.checker.perturbed import perturbation
 from tests.oracles.checker.readers import Cells
 
-BY_POLICY = ("widths", "cuts", "mask", "dates", "tree", "file")
+BY_POLICY = ("widths", "grid", "cuts", "mask", "dates", "tree", "file")
 """Kinds of hierarchies whose labels follow from the policy and the value itself, and name no other value."""
 
 

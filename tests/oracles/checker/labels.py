@@ -266,6 +266,19 @@ def _in_widths(domain: Domain, cell: str, value: Any) -> bool:
     return known and (low <= at < high if outside else low <= at <= high)
 
 
+def _in_grid(domain: Domain, cell: str, value: Any) -> bool:
+    """Both ends are lines of the grid."""
+    found, at = interval(cell), number(value)
+    if found is None or at is None:
+        return False
+    low, high, outside = found
+    lines = (low, high if outside else high + 1)
+    steps = [(line - domain.origin) / domain.setting for line in lines]
+    if any(abs(step - round(step)) > 1e-9 * max(abs(step), 1) for step in steps):
+        return False
+    return low <= at < high if outside else low <= at <= high
+
+
 def _in_cuts(domain: Domain, cell: str, value: Any) -> bool:
     at = number(value)
     if at is None:
@@ -349,6 +362,7 @@ RULES: dict[str, Callable[[Domain, str, Any], bool]] = {
     "none": _within,
     "auto": _automatic,
     "widths": _in_widths,
+    "grid": _in_grid,
     "cuts": _in_cuts,
     "mask": _masked,
     "dates": _calendar,

@@ -27,6 +27,7 @@ KINDS: Registry[Kind] = Registry(
         "none": "shoal.coding.hierarchy.kinds.none:NoHierarchy",
         "auto": "shoal.coding.hierarchy.kinds.auto_kind:Automatic",
         "widths": "shoal.coding.hierarchy.kinds.widths:Widths",
+        "grid": "shoal.coding.hierarchy.kinds.grid:Grid",
         "cuts": "shoal.coding.hierarchy.kinds.cuts:Cuts",
         "mask": "shoal.coding.hierarchy.kinds.mask:Mask",
         "dates": "shoal.coding.hierarchy.kinds.dates:Dates",

@@ -52,9 +52,9 @@ def divides(meaning: Meaning, top: int | float | None, bottom: int | float | Non
         return False
     if meaning.kind not in ("value", "range"):
         return None
-    low, high, closed = _place(meaning.low), _place(meaning.high), meaning.high_included
+    low, high, closed = place_of(meaning.low), place_of(meaning.high), meaning.high_included
     if meaning.kind == "value":
-        low = high = _place(meaning.values[0])
+        low = high = place_of(meaning.values[0])
         closed = True
         if low is None:
             return None
@@ -85,7 +85,8 @@ def _other_number(label: str) -> Meaning | None:
         return None
 
 
-def _place(end: Bound | None) -> float | None:
+def place_of(end: Bound | None) -> float | None:
+    """Return where an end of a label is on the number line; None if it is open."""
     if isinstance(end, str):
         return float(end) if end in ("inf", "-inf") else None
     return end
