@@ -139,7 +139,7 @@ class Case(Evidence):
     def meanings(self) -> tuple[str, ...]:
         """What each verdict means, in plain words."""
         models = [
-            model.describe_guarantee(several=self.persons.several, followed=self.persons.followed)
+            model.meaning(several=self.persons.several, followed=self.persons.followed)
             for model in self.requirements.all_models
         ]
         ways = [self.policy.perturbations[name].meaning for name in self.perturbation_verdicts]

@@ -264,7 +264,7 @@ def test_visits_of_people_with_several_rows(studio: Callable[..., Visit], tmp_pa
     expect(page.locator("#unique-now")).to_contain_text("which no other person has")
     visit.go("promise")
     expect(page.get_by_text("5-anonymity, counted by household")).to_be_visible()
-    expect(page.get_by_text("cannot narrow it down to the rows of fewer than k people")).to_be_visible()
+    expect(page.get_by_text("cannot narrow it down to the rows of fewer than 5 people")).to_be_visible()
     page.get_by_label("k, different people whose rows read alike").fill("3")
     page.keyboard.press("Tab")
     expect(page.locator("#as-file")).to_contain_text("k = 3")

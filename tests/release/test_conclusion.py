@@ -17,6 +17,7 @@ import shoal
 from shoal.apps.cli import main
 from shoal.apps.studio.job_tasks.audit_task import audit as audit_in_studio
 from shoal.apps.studio.job_tasks.release_task import release as release_in_studio
+from shoal.judging.read_case import Received
 from shoal.release.conclusion import conclude
 from shoal.release.verdict import Verdict
 from tests.documents.test_report import Page
@@ -145,9 +146,11 @@ def through_all_doors(folder: Path, policy: str) -> dict[str, str]:
     )
     found["Look"] = studio.conclusion.decision
     judged = audit_in_studio(
-        Line(folder / "job"), release=Path(release), policy=policy, base=folder, original=Path(data),
-        record=Path(record), second=None, suppressed_as=None,
-    )  # fmt: skip
+        Line(folder / "job"),
+        received=Received(Path(release), Path(data), record=Path(record)),
+        policy=policy,
+        base=folder,
+    )
     found["Audit in Studio"] = judged["conclusion"].decision
     compared = shoal.compare(data, asked, methods=["mondrian"])
     found["compare"] = compared.best().conclusion.decision

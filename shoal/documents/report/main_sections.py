@@ -14,6 +14,7 @@ from shoal.documents.report.charts import before_and_after
 from shoal.documents.report.report_parts import Fold, Part, Section, Table, Words
 from shoal.documents.report.risk_section import Risks, size_bins
 from shoal.documents.report.subject import Subject
+from shoal.documents.report.threat_summary import turn_round
 from shoal.judging.models import MODELS
 from shoal.methods import METHODS
 from shoal.policy import Policy
@@ -205,7 +206,7 @@ def guarantees_of(judged: Sequence[tuple[Verdict, Any, str]]) -> Section:
     rows = [
         (
             verdict.model, MARKS[verdict.holds],
-            number(verdict.required), number(reached), meaning,
+            number(verdict.required), number(reached), turn_round(verdict, meaning),
         )
         for verdict, reached, meaning in judged
     ]  # fmt: skip

@@ -92,9 +92,19 @@ def _answer(
     return "good", "resisted" if attacked and not judged else "requirement met"
 
 
+def turn_round(verdict: Verdict, meaning: str) -> str:
+    """Say what a verdict means: its guarantee if it holds, and otherwise that there is none."""
+    if verdict.holds:
+        return f"{meaning[0].upper()}{meaning[1:]}"
+    return f"{'It is not known whether' if verdict.holds is None else 'It is not the case that'} {meaning}"
+
+
 def list_guarantees(judged: list[tuple[Verdict, str]]) -> list[str]:
     """Say of each verdict whether it holds, and what that means."""
-    return [f"Requirement: {verdict.model} {HELD[verdict.holds]}: {meaning}." for verdict, meaning in judged]
+    return [
+        f"Requirement: {verdict.model} {HELD[verdict.holds]}. {turn_round(verdict, meaning)}."
+        for verdict, meaning in judged
+    ]
 
 
 def _describe_remaining_risk(attacked: list[TriedAttack], nothing: str) -> str:

@@ -21,7 +21,11 @@ if TYPE_CHECKING:
     from shoal.coding import CodedTable
     from shoal.coding.groups import Groups
 
-L = Key("l", "l-diversity: every class shows several sensitive values, and none too often", "distinct")
+L = Key(
+    "l",
+    "l-diversity: every class shows several sensitive values; some rules limit how often each",
+    "distinct",
+)
 
 
 def one_less(value: Any) -> Any:

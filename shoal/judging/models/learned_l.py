@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from shoal.errors import DataError
-from shoal.judging.linking.bucket_learner import Guesses, learn
-from shoal.judging.models.bucket_members import find_members
 from shoal.judging.models.keys import Bounds, Key
 from shoal.judging.models.l_diversity import L, ProbabilisticDiversity, one_less
 from shoal.judging.models.model import Model
@@ -74,6 +72,9 @@ class LearnedDiversity(Model):
 
     def verify(self, evidence: Evidence) -> Verdict:
         """Judge the classes, and then learn from them and compare the guesses with the original."""
+        from shoal.judging.linking.bucket_learner import Guesses, learn
+        from shoal.judging.models.bucket_members import find_members
+
         published, table = evidence.published, evidence.table
         if published.rows == 0:
             return self.verdict(published, None, True, "nothing is published")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -165,6 +166,14 @@ class Model(ABC):
     def describe_guarantee(cls, *, several: bool, followed: bool) -> str:
         """Describe the guarantee in one line; `several` rows of a person, or `followed` ones, may change the words."""
         return cls.summary
+
+    def meaning(self, *, several: bool, followed: bool) -> str:
+        """Describe the guarantee with its own numbers."""
+        words = self.describe_guarantee(several=several, followed=followed)
+        for name in parameters(type(self)):
+            value = number(plain(getattr(self, name)))
+            words = re.sub(rf"(?<![\w-]){name}(?![\w-])", value.replace("\\", ""), words)
+        return words
 
     @property
     def by_classes(self) -> GroupModel | None:

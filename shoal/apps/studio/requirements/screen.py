@@ -67,7 +67,7 @@ def _list_requirements(policy: Policy) -> list[tuple[str, str]]:
     """Return every requirement, also those that count households, with what it means."""
     several = bool(policy.names(PERSON))
     models = of_groups(policy.models(), policy.groups)
-    return [(one.title, one.describe_guarantee(several=several, followed=False)) for one in models]
+    return [(one.title, one.meaning(several=several, followed=False)) for one in models]
 
 
 def context(project: Project, query: QueryParams) -> Mapping[str, Any]:
