@@ -23,24 +23,32 @@ def closure_weights(start, heads, weight, most):
     seen = np.full(count, -1, np.int64)
     queue = np.empty(count, np.int64)
     for origin in range(count):
-        queue[0], end, at, total = origin, 1, 0, weight[origin]
+        queue[0] = origin
         seen[origin] = origin
-        while at < end and total <= most:
-            c = queue[at]
-            at += 1
-            if found[c] > most:
-                total = most + 1
-            for edge in range(start[c], start[c + 1]):
-                other = heads[edge]
-                if seen[other] != origin:
-                    seen[other] = origin
-                    queue[end] = other
-                    end += 1
-                    total += weight[other]
-                    if total > most:
-                        break
+        _, total = _reach(queue, 1, weight[origin], seen, origin, start, heads, weight, most)
         found[origin] = min(total, most + 1)
     return found
+
+
+@njit(cache=True, nogil=True)
+def _reach(queue, queued, total, seen, stamp, start, heads, weight, most):
+    """Add everything that can be reached to the queue of `queued` components with `total` people, which bear the stamp;
+    stop above `most` people. Return how many are queued, and their people.
+    """
+    at = 0
+    while at < queued and total <= most:
+        c = queue[at]
+        at += 1
+        for edge in range(start[c], start[c + 1]):
+            other = heads[edge]
+            if seen[other] != stamp:
+                seen[other] = stamp
+                queue[queued] = other
+                queued += 1
+                total += weight[other]
+                if total > most:
+                    break
+    return queued, total
 
 
 @njit(cache=True, nogil=True)
@@ -49,7 +57,7 @@ def most_removed(item_start, items, profit, start, heads, weight, most, tries, b
 
     Target u matches ``profit[i]`` rows of each component ``items[i]`` of ``item_start[u]:item_start[u + 1]``, whose
     closures have at most `most` people each. ``removed[u]`` becomes the rows of the best set that was found, and
-    ``limit[u]`` a number that no set exceeds. They are the same unless the search takes more than `tries` steps.
+    ``limit[u]`` a number that no set exceeds. They are the same unless the search looks at more than `tries` items.
     """
     count = len(weight)
     seen = np.full(count, -1, np.int64)
@@ -61,7 +69,7 @@ def most_removed(item_start, items, profit, start, heads, weight, most, tries, b
         first, last = item_start[u], item_start[u + 1]
         everything = np.int64(0)
         stamp += 1
-        queued, at, total = 0, 0, np.int64(0)
+        queued, total = 0, np.int64(0)
         for i in range(first, last):
             everything += profit[i]
             if seen[items[i]] != stamp:
@@ -69,16 +77,7 @@ def most_removed(item_start, items, profit, start, heads, weight, most, tries, b
                 queue[queued] = items[i]
                 queued += 1
                 total += weight[items[i]]
-        while at < queued and total <= most:
-            c = queue[at]
-            at += 1
-            for edge in range(start[c], start[c + 1]):
-                other = heads[edge]
-                if seen[other] != stamp:
-                    seen[other] = stamp
-                    queue[queued] = other
-                    queued += 1
-                    total += weight[other]
+        queued, total = _reach(queue, queued, total, seen, stamp, start, heads, weight, most)
         if total <= most:
             removed[u] = limit[u] = everything
             continue
@@ -90,17 +89,9 @@ def most_removed(item_start, items, profit, start, heads, weight, most, tries, b
         size = 0
         for place in range(many):
             stamp += 1
-            queue[0], queued, at = items[order[place]], 1, 0
+            queue[0] = items[order[place]]
             seen[queue[0]] = stamp
-            while at < queued:
-                c = queue[at]
-                at += 1
-                for edge in range(start[c], start[c + 1]):
-                    other = heads[edge]
-                    if seen[other] != stamp:
-                        seen[other] = stamp
-                        queue[queued] = other
-                        queued += 1
+            queued, _ = _reach(queue, 1, weight[queue[0]], seen, stamp, start, heads, weight, most)
             if size + queued > len(listed):
                 longer = np.empty(2 * (size + queued), np.int64)
                 longer[:size] = listed[:size]
@@ -114,7 +105,6 @@ def most_removed(item_start, items, profit, start, heads, weight, most, tries, b
         limit[u] = removed[u] if finished else min(everything, most)
         for i in range(first, last):
             own[items[i]] = 0
-    return stamp
 
 
 @njit(cache=True, nogil=True)
@@ -126,7 +116,7 @@ def _search(order, items, begins, listed, own, weight, most, tries, covered):
     added = np.empty(len(listed), np.int64)
     height, people, gain, best, place, steps = 0, np.int64(0), np.int64(0), np.int64(0), 0, 0
     while True:
-        steps += 1
+        steps += 1 + many - place
         open_ = np.int64(0)
         for later in range(place, many):
             if not covered[items[order[later]]]:

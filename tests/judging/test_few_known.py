@@ -173,7 +173,7 @@ def acyclic(draw):
     return (np.cumsum([0, *map(len, items)]), *flats, start, flat, weight, most)
 
 
-@given(data=acyclic(), tries=st.sampled_from([0, 3, 1000]))
+@given(data=acyclic(), tries=st.sampled_from([0, 9, 100_000]))
 @settings(max_examples=300)
 def test_kernels_are_their_twins(data, tries):
     item_start, items, profit, start, heads, weight, most = data
@@ -186,7 +186,7 @@ def test_kernels_are_their_twins(data, tries):
     )
     assert np.all(best <= exact)
     assert np.all(exact <= limit)
-    if tries == 1000:
+    if tries == 100_000:
         assert best.tolist() == limit.tolist() == exact.tolist()
 
 

@@ -20,9 +20,9 @@ from shoal.support.arrays import BoolVector, LongVector
 from shoal.support.brief import Brief
 from shoal.support.run import Run
 
-TRIES = 100_000
-"""Steps of the search for the best set of people, for each target. With more, only bounds are known."""
-PIECE = 20_000
+TRIES = 1_000_000
+"""Items that the search for the best set of people looks at, for each target. With more, only bounds are known."""
+PIECE = 2_000
 """Targets between two checks of progress and interrupts."""
 
 
