@@ -149,7 +149,8 @@ def _extended(random: Random) -> Question:
 def _notion(name: str) -> Callable[[Random], Question]:
     def question(random: Random) -> Question:
         k = random.choice([2, 2, 3])
-        return Question(name, {"k": k, "notion": name}, [(name, {"k": k})], rows=(4, 12))
+        more = {"known": random.choice([1, 2, 3, 5])} if name == "k-k" and random.random() < 0.5 else {}
+        return Question(name, {"k": k, "notion": name, **more}, [(name, {"k": k, **more})], rows=(4, 12))
 
     return question
 

@@ -48,7 +48,8 @@ def begun(
 class KK(OwnCells):
     """A (k,1)-anonymization whose cells grow until k of them cover every person (algorithms 3 to 5).
 
-    An improvement of our own looks for cheaper cells, before and after.
+    An improvement of our own looks for cheaper cells, before and after. If the policy says how many others the
+    adversary knows, a repair of our own follows: k rows are left for everyone.
     """
 
     name: ClassVar[str] = "k-k"
@@ -77,9 +78,11 @@ class KK(OwnCells):
         grown = cells.cover(run)
         if self.improve:
             cells.refine(run)
+        facts = {"grown": grown}
         known = k_type.known_people(requirements.models)
-        if known < cells.k:
-            return cells.release({"grown": grown})
-        from shoal.methods.cells.few_known_repair import repair
+        if known >= cells.k:
+            from shoal.methods.cells.few_known_repair import repair
 
-        return cells.release({"grown": grown + (repaired := repair(cells, known, run)), "repaired": repaired})
+            facts["repaired"] = repair(cells, known, run)
+            facts["grown"] += facts["repaired"]
+        return cells.release(facts)
