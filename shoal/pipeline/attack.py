@@ -82,7 +82,7 @@ def attack_case(case: Case, name: str, options: Mapping[str, Any], run: Run) -> 
         reason = ATTACKS[name].refuses(setting)
         if reason:
             raise DataError(f"the attack {name} does not apply to this release: {reason}")
-        return _attempt(case, evidence, name, {**ATTACKS[name].reads(setting), **options}, run)
+        return _attempt(case, setting, evidence, name, {**ATTACKS[name].reads(setting), **options}, run)
 
     found = answers(attempt, case.readings)
     return max(found, key=lambda exposure: (exposure.at_risk, exposure.success))
@@ -130,11 +130,14 @@ def setting_of(case: Case, evidence: Evidence) -> Setting:
     )
 
 
-def _attempt(case: Case, evidence: Evidence, name: str, options: Mapping[str, Any], run: Run) -> Exposure:
+def _attempt(
+    case: Case, setting: Setting, evidence: Evidence, name: str, options: Mapping[str, Any], run: Run
+) -> Exposure:
     requirements, sensitive = case.requirements, case.published.sensitive
     known = {
         # Without k, candidates are counted but nobody is judged by them; the other attacks need a k.
         "k": max(requirements.k, ATTACKS[name].least_k),
+        "method": setting.made.method,
         "presence": case.policy.privacy.presence or (0.0, 1.0),
         "protected": tuple(case.policy.columns[a.name].protected or () for a in sensitive),
         "requirements": requirements,

@@ -77,11 +77,6 @@ class AlgorithmAware(RingAttack):
         return f"whose row is whose is not known; {how_to_tell_owners()}"
 
     @classmethod
-    def reads(cls, setting: Setting) -> Options:
-        """An adversary knows the method and its options."""
-        return {**super().reads(setting), "method": setting.made.method}
-
-    @classmethod
     def findings(cls, figures: Mapping[str, Any], people: int) -> Iterator[str]:
         """Yield the figures that matter, in words."""
         if "class_named" in figures:

@@ -82,11 +82,6 @@ class Membership(Attack):
         return "" if setting.population else f"no population is known ({how_to_name()})"
 
     @classmethod
-    def reads(cls, setting: Setting) -> Options:
-        """An adversary knows the method and its options."""
-        return {"method": setting.made.method}
-
-    @classmethod
     def options_to_play(cls, adversary: str, setting: Setting) -> Options | None:
         """Whether somebody is in the table is a question for ``knows-algorithm`` only if the policy asks it."""
         asked = any(model.threat == MEMBERSHIP for model in setting.models)

@@ -58,6 +58,7 @@ class MPALM(Method):
     )
     paper: ClassVar[str] = "Nergiz, Clifton: delta-Presence without Complete World Knowledge, TKDE 2010"
     parts: ClassVar[Parts | str] = "bounds on presence are about everybody who could be in the table"
+    trials: ClassVar[tuple[Mapping[str, Any], ...]] = ({}, {"drawn": True})
 
     drawn: bool = False
     """Choose splits without looking at who is in the table, and decline some at random: then nobody's probability is
