@@ -12,7 +12,7 @@ from benchmarks.data import adult, wide
 from shoal.judging.models import MODELS
 from shoal.judging.models.requirements import Requirements
 from shoal.methods.full_domain.full_domain import FullDomain
-from shoal.methods.full_domain.lattice import mappings_of
+from shoal.methods.full_domain.mapping_lattice import mappings_of
 from shoal.methods.full_domain.wide import WideSearch
 from shoal.support.run import Run
 

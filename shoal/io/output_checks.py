@@ -55,9 +55,7 @@ def check_apart(
     `sources` and `outputs` say what each path is, such as ``the data``; anything that is not a path is ignored.
     """
     places = [(path, what) for source, what in sources.items() if (path := file_of(source)) is not None]
-    for path, what in places:
-        if is_draft(os.path.basename(os.path.realpath(path))):
-            raise OutputError(f"{os.path.realpath(path)} ({what}): {_LIKE_A_DRAFT}; rename it first")
+    _refuse_drafts(places)
     places += [(str(file), what) for path, what in places if os.path.isdir(path) for file in _parts(path)]
     taken = {key: what for path, what in reversed(places) for key in _identities(path)}
     for output, what in outputs:
@@ -73,6 +71,13 @@ def check_apart(
             taken[key] = what
         _check_outside(output, what, places)
     check_kept(list(sources), [path for path, _ in outputs])
+
+
+def _refuse_drafts(places: Sequence[tuple[str, str]]) -> None:
+    """Refuse sources that have the name of a draft."""
+    for path, what in places:
+        if is_draft(os.path.basename(os.path.realpath(path))):
+            raise OutputError(f"{os.path.realpath(path)} ({what}): {_LIKE_A_DRAFT}; rename it first")
 
 
 def _check_outside(output: Path, what: str, places: Sequence[tuple[str, str]]) -> None:

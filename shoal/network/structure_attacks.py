@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -143,14 +143,18 @@ def attack_network(
                 beliefs.add(f"{name} + attributes", x, both)
     if shown is None:
         counted["degree"] = degree_candidates(network, masked).tolist()
-    exposures, alike = [], {}
-    for name, left in counted.items():
-        plain = name.partition(" ")[0]
-        columns = [keys[plain]] + ([points.astype(np.uint64)] if name != plain and points is not None else [])
-        alike[name] = _alike(columns)
-        same = np.bincount(alike[name])[alike[name]]
-        exposures.append(_exposure(name, same, np.array(left), k))
+    alike = {name: _alike(_known_columns(name, keys, points)) for name in counted}
+    exposures = [
+        _exposure(name, np.bincount(alike[name])[alike[name]], np.array(left), k)
+        for name, left in counted.items()
+    ]
     return NetworkAttacks(tuple(exposures), beliefs.disclosures(alike))
+
+
+def _known_columns(name: str, keys: Mapping[str, LongVector], points: LongVector | None) -> list[LongVector]:
+    """Return what somebody with this knowledge compares: the structure, and the attributes if they are known."""
+    plain = name.partition(" ")[0]
+    return [keys[plain]] + ([points.astype(np.uint64)] if name != plain and points is not None else [])
 
 
 def _exposure(knowledge: str, before: LongVector, after: LongVector, k: int) -> NetworkExposure:

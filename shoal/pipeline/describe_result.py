@@ -17,6 +17,7 @@ from shoal.methods.uniform import UNIFORM, cost_in_words
 from shoal.pipeline.comparison.portfolio import with_method
 from shoal.pipeline.steps import Made
 from shoal.policy import Policy
+from shoal.release import Release
 from shoal.release.record import NOT_FOR_PUBLICATION, make_record
 from shoal.release.results import Clock, Result
 
@@ -34,28 +35,14 @@ def describe_result(
     `tables` are the release as it was published and its second table, `told` what the run has to say besides.
     """
     table, second = tables
-    notes = [*([] if seed is None else [NOT_FOR_PUBLICATION]), *told]
-    notes += [made.unserved] if made.unserved else []
     case, release = made.case, made.case.origin.release
     assert release is not None
-    notes += find_unprotected(case.original, case.requirements)
-    notes += all_in_one(case.original, case.requirements, case.published.public_classes)
-    truth = case.truthfulness.verdicts if release.relocated else ()
-    notes += false_losses(case) if release.relocated else []
-    notes += [*case.notes_on_following, *made.tried.notes]
-    notes += warn_of_rare_weights(case)
-    notes += had_by_all(case.groups, case.requirements) if case.persons.followed else []
     recoded = [name for name, own in made.frame.options.columns.items() if own.null_values]
-    if recoded:
-        notes.append(f"codes for missing values became empty cells, as the policy says: {', '.join(recoded)}")
-    facts = release.facts
-    notes += [facts["note"]] if "note" in facts else []
-    if UNIFORM in facts:
-        notes.append(cost_in_words(facts))
-    if "choice" in facts:
+    notes = [*([] if seed is None else [NOT_FOR_PUBLICATION]), *told, *_collect_notes(made, release, recoded)]
+    truth = case.truthfulness.verdicts if release.relocated else ()
+    if "choice" in release.facts:
         # The chosen method is what was applied, and what a rerun should apply.
-        notes.append(facts["choice"])
-        policy = with_method(policy, facts["method"], facts["options"])
+        policy = with_method(policy, release.facts["method"], release.facts["options"])
 
     def describe(**more: Any) -> Codebook:
         return codebook(
@@ -97,3 +84,21 @@ def describe_result(
         record["owners"] = " ".join(map(str, case.owner.tolist()))
     card = card_of(case, policy, made.frame.columns, summary, seed=seed, recoded=recoded)
     return Result(**parts, record=record, card=card)
+
+
+def _collect_notes(made: Made, release: Release, recoded: Sequence[str]) -> list[str]:
+    """Return what the owner of the data should know about a release, and how its method got there."""
+    case, facts = made.case, release.facts
+    notes = [made.unserved] if made.unserved else []
+    notes += find_unprotected(case.original, case.requirements)
+    notes += all_in_one(case.original, case.requirements, case.published.public_classes)
+    notes += false_losses(case) if release.relocated else []
+    notes += [*case.notes_on_following, *made.tried.notes]
+    notes += warn_of_rare_weights(case)
+    notes += had_by_all(case.groups, case.requirements) if case.persons.followed else []
+    if recoded:
+        notes.append(f"codes for missing values became empty cells, as the policy says: {', '.join(recoded)}")
+    notes += [facts["note"]] if "note" in facts else []
+    notes += [cost_in_words(facts)] if UNIFORM in facts else []
+    notes += [facts["choice"]] if "choice" in facts else []
+    return notes

@@ -19,6 +19,7 @@ from shoal.policy.column_section import Column
 from shoal.policy.draft import SECTIONS, Draft
 from shoal.policy.method_options import NamedMethod, check_steering, not_uniform
 from shoal.policy.perturb import perturb_problems
+from shoal.policy.privacy import Privacy
 from shoal.policy.privacy_checks import privacy_problems
 from shoal.policy.problems import explain_errors, format_path
 from shoal.policy.purposes import purpose_problems
@@ -94,10 +95,7 @@ def _cross(draft: Draft) -> list[Problem]:
         others = draft.data is not None and draft.data.other_columns == "plain"
         found += purpose_problems(utility, draft.columns, others, draft.base)
     if method is not None:
-        found += method.problems
-        if utility is not None:
-            found += check_steering(method, utility.measure)
-            found += not_uniform(method, utility, privacy)
+        found += _check_method(method, privacy, utility)
     told = any(problem.path == "utility.measure" for problem in found)
     if utility is not None and not draft.broken_columns and not told:
         found += _check_measure(utility.measure, draft)
@@ -131,6 +129,17 @@ def _check_measure(measure: str, draft: Draft) -> list[Problem]:
         hint = f"give the column of survey weights {role_of('weight')}, or choose another measure"
         return [Problem("utility.measure", f"'{measure}' needs survey weights", hint)]
     return []
+
+
+def _check_method(method: NamedMethod, privacy: Privacy | None, utility: Utility | None) -> list[Problem]:
+    """Return what is wrong with the options of a method, and what it cannot optimize."""
+    if utility is None:
+        return method.problems
+    return [
+        *method.problems,
+        *check_steering(method, utility.measure),
+        *not_uniform(method, utility, privacy),
+    ]
 
 
 def _check_people(draft: Draft, *, judged: bool) -> list[Problem]:

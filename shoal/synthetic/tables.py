@@ -183,9 +183,10 @@ def _with_types(data: dict[str, pl.DataFrame], categories: frozenset[str]) -> di
         _check_single_values(found.values())
         known = {role: column for role, column in found.items() if column.null_count() < len(column)}
         kinds = {role: _kind(column.dtype) for role, column in known.items()}
-        if name in categories or (known and set(kinds.values()) == {"text"}):
+        different = set(kinds.values())
+        if name in categories or different == {"text"}:
             dtype: Any = pl.String
-        elif len(set(kinds.values())) > 1:
+        elif len(different) > 1:
             told = ", ".join(f"{kind} in the {role} table" for role, kind in kinds.items())
             lines.append(f"column '{name}' is {told}")
             continue

@@ -22,8 +22,8 @@ from shoal.engines.spark.mappings import Combinations, DistantJudge
 from shoal.errors import LimitError
 from shoal.methods.full_domain.full_domain import FullDomain
 from shoal.methods.full_domain.incognito import Incognito
-from shoal.methods.full_domain.lattice import Lattice
 from shoal.methods.full_domain.mapping_judge import Judge
+from shoal.methods.full_domain.mapping_lattice import Lattice
 from shoal.support.run import Run
 from tests.engines.test_spark_releases import check_same, locally, policy
 from tests.inputs.samples import CENSUS, TAG

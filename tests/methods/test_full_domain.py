@@ -20,15 +20,15 @@ from shoal.judging.models.k_anonymity import KAnonymity
 from shoal.judging.models.requirements import Requirements
 from shoal.kernels import lattice as kernels
 from shoal.methods import METHODS
-from shoal.methods.full_domain import lattice as lattice_module
+from shoal.methods.full_domain import mapping_lattice as lattice_module
 from shoal.methods.full_domain import rollups as rollups_module
 from shoal.methods.full_domain import search as search_module
 from shoal.methods.full_domain import wide
 from shoal.methods.full_domain.cuts import Box, Cuts, Prices
 from shoal.methods.full_domain.full_domain import FullDomain
 from shoal.methods.full_domain.incognito import Incognito
-from shoal.methods.full_domain.lattice import Lattice
 from shoal.methods.full_domain.mapping_judge import Judge
+from shoal.methods.full_domain.mapping_lattice import Lattice
 from shoal.methods.full_domain.search import Search
 from shoal.methods.full_domain.wide import WideSearch
 from shoal.policy import Policy

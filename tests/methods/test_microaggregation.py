@@ -14,8 +14,8 @@ from shoal.judging.models.hybrid_k import HybridK
 from shoal.judging.models.k_anonymity import KAnonymity
 from shoal.judging.models.requirements import Requirements
 from shoal.kernels import microaggregation as kernels
-from shoal.methods.aggregating.coordinates import coordinates
 from shoal.methods.aggregating.microaggregation import Microaggregation
+from shoal.methods.aggregating.row_coordinates import coordinates
 from shoal.support.run import Run
 from tests import oracles
 from tests.inputs.strategies import tables

@@ -92,6 +92,12 @@ def _reject_constant(text: str) -> None:
     raise ValueError(f"{text} is not a number of JSON")
 
 
+def _has_digest(facts: Any) -> bool:
+    """Whether these are the digest and the size of a file."""
+    size = facts.get("bytes") if isinstance(facts, dict) else None
+    return type(size) is int and size >= 0 and bool(_DIGEST.fullmatch(str(facts.get("sha256"))))
+
+
 def _problem(found: Any) -> str:
     """Return why this is not a manifest; empty if it is."""
     if not isinstance(found, dict) or not isinstance(found.get("files"), dict) or "release" not in found:
@@ -100,8 +106,7 @@ def _problem(found: Any) -> str:
     if problems := names_problems([*files, *UNLISTED]):
         return problems[0]
     for name, facts in files.items():
-        size = facts.get("bytes") if isinstance(facts, dict) else None
-        if type(size) is not int or size < 0 or not _DIGEST.fullmatch(str(facts.get("sha256"))):
+        if not _has_digest(facts):
             return f"{printable_name(name)} has no digest or no size"
     for key in ("release", "policy", "second", "record"):
         named = found.get(key)

@@ -45,8 +45,8 @@ from shoal.judging.case import Case
 from shoal.judging.linking.origins import MadeHere
 from shoal.judging.measures import MEASURES, CellMeasure
 from shoal.judging.read_case import Received
-from shoal.methods.full_domain.lattice import MOST_MAPPINGS, mappings_of
 from shoal.methods.full_domain.mapping_judge import SearchesMappings
+from shoal.methods.full_domain.mapping_lattice import MOST_MAPPINGS, mappings_of
 from shoal.methods.method import BoxCuts
 from shoal.pipeline.plan import Plan
 from shoal.policy import Policy

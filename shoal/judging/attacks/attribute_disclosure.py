@@ -12,9 +12,9 @@ from shoal.coding import CodedTable
 from shoal.coding.followed_people import crowds as same_rows
 from shoal.errors import DataError, PolicyError, Problem
 from shoal.judging.attacks.attack_base import Attack, Exposure, Options, Setting
+from shoal.judging.linking.behind_pseudonyms import Followed
 from shoal.judging.linking.candidate_people import candidate_people, crowds
 from shoal.judging.linking.evidence import Evidence
-from shoal.judging.linking.followed import Followed
 from shoal.judging.models.extended_p import strong_values
 from shoal.judging.models.threats import ATTRIBUTE_DISCLOSURE, Threat
 from shoal.release.published import Published

@@ -10,9 +10,9 @@ import numpy as np
 
 from shoal.errors import check_known
 from shoal.judging.attacks.attack_base import Attack, Exposure, Options, Setting, check_everybody
+from shoal.judging.linking.behind_pseudonyms import Followed, people_by_one_row
 from shoal.judging.linking.candidate_people import candidate_people
 from shoal.judging.linking.evidence import Evidence
-from shoal.judging.linking.followed import Followed, people_by_one_row
 from shoal.judging.linking.posterior import Posterior, posterior
 from shoal.support.arrays import LongVector
 from shoal.support.run import Run

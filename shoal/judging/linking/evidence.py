@@ -16,9 +16,9 @@ from shoal.coding.counting import ByOwners, count_values
 from shoal.coding.followed_people import crowds
 from shoal.coding.groups import Groups, group
 from shoal.errors import DataError, check_known
+from shoal.judging.linking.behind_pseudonyms import Followed, people_followed
 from shoal.judging.linking.consistency import Consistency, consistency
 from shoal.judging.linking.fewest import fewest_people
-from shoal.judging.linking.followed import Followed, people_followed
 from shoal.judging.linking.origins import RECEIVED, Origin, Proposed, Traced
 from shoal.judging.linking.owners import Owners, find_contradiction, match_owners
 from shoal.judging.linking.persons import FollowedPersons, HiddenPersons, Persons, RowIsPerson

@@ -13,7 +13,7 @@ from shoal.errors import LimitError, PolicyError, Problem, did_you_mean
 from shoal.judging.models.delta_presence import presence_models
 from shoal.judging.models.hybrid_k import false_shares, size_test_levels
 from shoal.judging.models.requirements import Requirements
-from shoal.methods.aggregating.coordinates import Coordinates, coordinates, find_numbers, is_number
+from shoal.methods.aggregating.row_coordinates import Coordinates, coordinates, find_numbers, is_number
 from shoal.methods.clustering.cluster_classes import join_failing_clusters, number_clusters, select_rows
 from shoal.methods.clustering.clusters import collapse
 from shoal.methods.method import CLASSES_OF_PARTS, FalseCells, Parts

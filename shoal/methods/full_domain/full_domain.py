@@ -8,7 +8,7 @@ from typing import ClassVar
 from shoal.coding import CodedTable
 from shoal.errors import PolicyError, Problem
 from shoal.judging.models.requirements import Requirements
-from shoal.methods.full_domain import lattice
+from shoal.methods.full_domain import mapping_lattice
 from shoal.methods.full_domain.mapping_judge import Judge, SearchesMappings
 from shoal.methods.full_domain.search import Search
 from shoal.methods.full_domain.wide import WideSearch
@@ -35,15 +35,15 @@ class FullDomain(SearchesMappings):
             raise PolicyError([Problem("method.seconds", f"must be more than 0, not {self.seconds}")])
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
-        """Return the optimum over all mappings; ties are broken by `shoal.methods.full_domain.lattice.rank`.
+        """Return the optimum over all mappings; ties are broken by `shoal.methods.full_domain.mapping_lattice.rank`.
 
         Each round takes the mapping with the lowest bound and bisects a chain from it to the top for the highest
         mapping that rules it out, together with all other specializations of that mapping. Worst case O(mappings x
         distinct rows), usually a few hundred groupings. More mappings than fit into memory are searched by
         `shoal.methods.full_domain.wide.WideSearch`, for `seconds` at most.
         """
-        mappings = lattice.mappings_of(table)
-        if mappings > lattice.MOST_MAPPINGS:
+        mappings = mapping_lattice.mappings_of(table)
+        if mappings > mapping_lattice.MOST_MAPPINGS:
             return WideSearch(table, requirements, mappings, self.seconds, run).best()
         return self.search(table, Judge(table, requirements), run)
 

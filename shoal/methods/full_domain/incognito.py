@@ -11,8 +11,8 @@ import numpy as np
 from shoal.coding import CodedTable
 from shoal.errors import LimitError
 from shoal.judging.models.requirements import Requirements
-from shoal.methods.full_domain.lattice import Lattice, rank
 from shoal.methods.full_domain.mapping_judge import Check, Judge, SearchesMappings
+from shoal.methods.full_domain.mapping_lattice import Lattice, rank
 from shoal.methods.full_domain.search_summary import describe_pruning, infeasible
 from shoal.release import Release
 from shoal.support.arrays import FloatVector, LongVector

@@ -9,8 +9,8 @@ import numpy as np
 from shoal.coding import CodedTable
 from shoal.errors import LimitError
 from shoal.judging.models.requirements import Requirements
-from shoal.methods.full_domain.lattice import Lattice, Rank, rank
 from shoal.methods.full_domain.mapping_judge import Check, Judge
+from shoal.methods.full_domain.mapping_lattice import Lattice, Rank, rank
 from shoal.methods.full_domain.search_summary import describe_pruning, infeasible, proof
 from shoal.release import Release
 from shoal.support.arrays import FloatMatrix, FloatVector, IntVector, LongVector

@@ -16,8 +16,8 @@ from shoal.errors import LimitError
 from shoal.judging.models.k_anonymity import KAnonymity
 from shoal.judging.models.requirements import Requirements
 from shoal.methods.full_domain.cuts import Box, Cuts, Solved
-from shoal.methods.full_domain.lattice import Rank, rank
 from shoal.methods.full_domain.mapping_judge import Check, Judge
+from shoal.methods.full_domain.mapping_lattice import Rank, rank
 from shoal.methods.full_domain.search import Search
 from shoal.methods.full_domain.search_summary import describe_pruning, infeasible, proof
 from shoal.release import Release

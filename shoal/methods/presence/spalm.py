@@ -19,7 +19,7 @@ from shoal.judging.models.delta_presence import (
     without_presence,
 )
 from shoal.judging.models.requirements import Requirements
-from shoal.methods.full_domain.lattice import Lattice, Rank, rank
+from shoal.methods.full_domain.mapping_lattice import Lattice, Rank, rank
 from shoal.methods.loss_tables import cell_measure
 from shoal.methods.method import Abilities, Method, Parts, Shows
 from shoal.release import Release
@@ -57,7 +57,7 @@ class SPALM(Method):
         return {"knows-algorithm": Problem("method.name", message, hint)}
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
-        """Return the mapping that loses least; ties are broken by `shoal.methods.full_domain.lattice.rank`.
+        """Return the mapping that loses least; ties are broken by `shoal.methods.full_domain.mapping_lattice.rank`.
 
         Takes the undecided mapping with the least loss, and bisects a chain from it to the top for the highest mapping
         that fails. Worst case O(mappings x distinct tuples), usually some dozens of groupings.

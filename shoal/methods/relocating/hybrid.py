@@ -13,8 +13,8 @@ from shoal.coding import CodedTable
 from shoal.errors import LimitError, Problem
 from shoal.judging.measures.measure import ClassMeasure
 from shoal.judging.models.requirements import Requirements
-from shoal.methods.full_domain.lattice import Lattice, Rank, rank
 from shoal.methods.full_domain.mapping_judge import Judge
+from shoal.methods.full_domain.mapping_lattice import Lattice, Rank, rank
 from shoal.methods.full_domain.rollups import RollUp
 from shoal.methods.full_domain.search_summary import infeasible
 from shoal.methods.method import Abilities

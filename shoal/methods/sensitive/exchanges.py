@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from shoal.kernels.losses import Losses
-from shoal.support.arrays import IntMatrix, IntVector, LongVector
+from shoal.support.arrays import FloatVector, IntMatrix, IntVector, LongVector
+from shoal.support.brief import Brief
 from shoal.support.run import Run
 
 EVENNESS = (1.0, 0.045)
@@ -23,17 +25,28 @@ AT_ONCE = 20_000_000
 """Comparisons between two checks of progress and interrupts."""
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class Labels(Brief):
+    """The labels of the rows of one block, numbered consecutively over all demands."""
+
+    of: IntMatrix
+    """``[rows, demands]``"""
+    rows: LongVector
+    """Label -> rows."""
+    demand: LongVector
+    """Label -> demand."""
+    share: FloatVector
+    """Label -> largest allowed share of a class; above 1: any."""
+    size: int
+    """The least size of a class."""
+    most_classes: int
+
+
 def exchange_rows(
-    codes: IntMatrix,
-    labels: IntMatrix,
-    demand_of: LongVector,
-    p: LongVector,
-    k: int,
-    class_of: IntVector,
-    losses: Losses,
-    run: Run,
+    codes: IntMatrix, labels: Labels, p: LongVector, class_of: IntVector, losses: Losses, run: Run
 ) -> IntVector:
-    """Return better classes of the rows of one block: as many, each with k rows and p distinct labels per demand.
+    """Return better classes of the rows of one block: as many, each of the least size and with p distinct labels per
+    demand.
 
     Rows move one by one; classes give away all rows beyond a code, or cover more codes and take the rows that lose less
     so; two rows change places. Equal classes give equal answers. O(rows x (rows + classes) x columns) per round, and
@@ -48,7 +61,7 @@ def exchange_rows(
         widen_classes,
     )
 
-    rows, classes, width = len(codes), int(class_of.max()) + 1, codes.shape[1]
+    rows, classes, width, k = len(codes), int(class_of.max()) + 1, codes.shape[1], labels.size
     state = Exchange(
         class_of=class_of.astype(np.int32),
         members=np.zeros(rows, np.int32),
@@ -56,15 +69,15 @@ def exchange_rows(
         size=np.zeros(classes, np.int64),
         loss=np.zeros(classes),
         ends=np.zeros((classes, 4 * width), np.int32),
-        counts=np.zeros((classes, len(demand_of)), np.int32),
+        counts=np.zeros((classes, len(labels.demand)), np.int32),
         different=np.zeros((classes, len(p)), np.int32),
     )
-    gather_classes(codes, labels, demand_of, state, losses)
+    gather_classes(codes, labels.of, labels.demand, state, losses)
     unit = float(state.loss @ state.size) / rows * classes / rows
     if classes == 1 or unit == 0:
         return class_of
     work = _Work(run)
-    place = (codes, labels, state, p)
+    place = (codes, labels.of, state, p)
     stage, stages = 0, EVENNESS if bool((state.size > k).any()) else EVENNESS[-1:]
     for _ in range(MOST_ROUNDS):
         even, saved = stages[stage] * unit, 0.0

@@ -13,7 +13,7 @@ from shoal.judging.models.feasibility import find_unserved_blocks
 from shoal.judging.models.requirements import Requirements
 from shoal.methods.blocks import find_satisfying_blocks, rows_by_block
 from shoal.methods.loss_tables import losses_of
-from shoal.methods.sensitive.exchanges import exchange_rows
+from shoal.methods.sensitive.exchanges import Labels, exchange_rows
 from shoal.release import Release, closures
 from shoal.support.arrays import FloatVector, IntMatrix, IntVector, LongVector
 from shoal.support.brief import Brief
@@ -103,23 +103,6 @@ def _blocks(table: CodedTable, requirements: Requirements) -> tuple[list[str], l
     )
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class _Labels(Brief):
-    """The labels of the rows of one block, numbered consecutively over all demands."""
-
-    of: IntMatrix
-    """``[rows, demands]``"""
-    rows: LongVector
-    """Label -> rows."""
-    demand: LongVector
-    """Label -> demand."""
-    share: FloatVector
-    """Label -> largest allowed share of a class; above 1: any."""
-    size: int
-    """The least size of a class."""
-    most_classes: int
-
-
 class _Problem:
     """What all blocks share."""
 
@@ -138,7 +121,7 @@ class _Problem:
         found: FloatVector = box_losses(np.stack([low, high], axis=2).reshape(len(low), -1), self.losses)
         return found
 
-    def labels(self, rows: LongVector) -> _Labels:
+    def labels(self, rows: LongVector) -> Labels:
         """Number the labels of some rows, and bound the size and the number of classes that they allow."""
         demands = self.demands.each
         columns = [np.unique(demand.label_of[rows], return_inverse=True) for demand in demands]
@@ -153,9 +136,9 @@ class _Problem:
         most = self.demands.bound(counts, size)
         demand_of = np.repeat(np.arange(len(counts)), [len(own) for own in counts])
         rows_of, share_of = np.concatenate(counts), np.concatenate(shares)
-        return _Labels(of.astype(np.int32), rows_of, demand_of, share_of, size, most)
+        return Labels(of.astype(np.int32), rows_of, demand_of, share_of, size, most)
 
-    def block(self, rows: LongVector, labels: _Labels, guarded: bool, at_random: bool) -> IntVector:
+    def block(self, rows: LongVector, labels: Labels, guarded: bool, at_random: bool) -> IntVector:
         """Return the classes of the rows of one block, 0, 1, .."""
         from shoal.kernels.grouping import distinct
         from shoal.kernels.p_k import assign_to_classes
@@ -207,15 +190,13 @@ class _Problem:
         counted = not (labels.share <= 1).any() and self.table.counting.one_value
         if self.improve and counted and classes * len(labels.share) <= MOST_COUNTS:
             p = np.array([demand.p for demand in self.demands.each], np.int64)
-            class_of = exchange_rows(
-                codes, labels.of, labels.demand, p, labels.size, class_of, self.losses, self.run
-            )
+            class_of = exchange_rows(codes, labels, p, class_of, self.losses, self.run)
         if not self.demands.complete or not counted:
             class_of = self._merge_failing(rows, codes, class_of, classes)
         return class_of
 
     def _grow(
-        self, pool: Any, labels: _Labels, guarded: bool, farthest: bool
+        self, pool: Any, labels: Labels, guarded: bool, farthest: bool
     ) -> tuple[IntVector, IntVector, int]:
         """Run the kernel to its end; return the drawn atoms, the class of each draw, and the number of classes."""
         from shoal.kernels.p_k import Rules, grow_classes
@@ -303,7 +284,7 @@ def _pool(
     )
 
 
-def _workspace(pool: Any, labels: _Labels, codes: int, rising: bool) -> Any:
+def _workspace(pool: Any, labels: Labels, codes: int, rising: bool) -> Any:
     """Return working memory for the kernel; `codes` is how many all columns have."""
     from shoal.kernels.p_k import ClassWorkspace
 
