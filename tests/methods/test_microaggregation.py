@@ -359,7 +359,7 @@ def test_false_cells_are_compared_as_if_they_were_true():
     assert made.measures["lm"] == 0
     (note,) = [note for note in made.notes if "false cell" in note]
     assert "counts what cells show, 0.00%" in note
-    assert "it would be 16.67%" in note
+    assert "it is 16.67%" in note
     found = shoal.compare(rows, asked, methods=["microaggregation", "mondrian"], seed=1)
     lost = {trial.method: trial.measures["lm"] for trial in found.trials if trial.status == "done"}
     # Mondrian shows [1, 3] and [7, 9]: every cell loses 1/3.
