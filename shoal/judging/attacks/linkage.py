@@ -19,7 +19,7 @@ from shoal.support.run import Run
 
 ADVERSARIES = {
     "row": "knows the quasi-identifiers of one row of some people in the table",
-    "some": "knows the quasi-identifiers of some people in the table",
+    "some": "knows the quasi-identifiers of some people in the table, and looks at each of them by itself",
     "members": "knows the quasi-identifiers of everyone, and exactly who is in the table",
 }
 ALL_ROWS = {
@@ -103,7 +103,7 @@ class Linkage(Attack):
         weaker = {"linkage, knows one row of some people": {"adversary": "row", **cls.reads(setting)}}
         found = {
             **(weaker if setting.counted.followed else {}),
-            "linkage, knows some people": {"adversary": "some", **cls.reads(setting)},
+            "linkage, knows one person at a time": {"adversary": "some", **cls.reads(setting)},
             "linkage, knows all members": {"adversary": "members", **cls.reads(setting)},
         }
         return cls.by_group(found, setting)
