@@ -77,6 +77,9 @@ class Domain:
             return False
         if cell in (f"{self.top}+", f"<{self.bottom}"):
             return True
+        if self.kind == "grid":
+            low, high, outside = interval(cell) or (0, 0, False)
+            return abs(high - low + (not outside) - self.setting) < 1e-9
         if self.finest is not None:
             return _calendar(replace(self, setting=[self.finest]), cell, value)
         return self.show is not None and len(cell.strip("*")) == min(self.show, len(_plain(value)))
@@ -84,7 +87,7 @@ class Domain:
     def _in_group(self, word: Any, value: Any) -> bool:
         """Whether an element of a set is a group that contains a value."""
         ends = (self.top, self.bottom, self.finest, self.show)
-        hides = any(end is not None for end in ends)
+        hides = self.kind == "grid" or any(end is not None for end in ends)
         return hides and isinstance(word, str) and elements(word) is None and self.covers(word, value)
 
     def _groups(self) -> list[list[Any]]:
