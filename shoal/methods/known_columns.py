@@ -18,7 +18,6 @@ from shoal.errors import InfeasibleError, LimitError, PolicyError, Problem
 from shoal.judging.linking.key_matches import Chosen
 from shoal.judging.measures.measure import CellMeasure
 from shoal.judging.models.k_anonymity import KAnonymity
-from shoal.judging.models.known_columns import KeySets
 from shoal.judging.models.requirements import Requirements
 from shoal.methods.cell_suppression import loss_of
 from shoal.methods.full_domain.key_levels import Answer, LevelCounts, LevelSearch
@@ -43,16 +42,11 @@ SECONDS = 60.0
 """How long levels are searched, unless the method says so."""
 
 
-def known_sets(requirements: Requirements) -> KeySets | None:
-    """Return the sets of columns of which the adversary knows one; None if they know all."""
-    return next((model.known_sets for model in requirements.models if model.known_sets is not None), None)
-
-
 def keys_problems(method: Method, requirements: Requirements) -> list[Problem]:
     """Return why a method cannot serve adversaries who know few columns, each with what to do."""
     from shoal.judging.measures import MEASURES
 
-    keys = known_sets(requirements)
+    keys = requirements.known_sets
     if keys is None or method.can.delegate:
         return []
     problems = []
@@ -92,7 +86,7 @@ def release_for_keys(
     problems = keys_problems(method, requirements)
     if problems:
         raise PolicyError(problems)
-    keys = known_sets(requirements)
+    keys = requirements.known_sets
     assert keys is not None
     sets = keys.among([attribute.name for attribute in table.attributes])
     if method.can.search_mappings:

@@ -63,7 +63,7 @@ def _within_reach(method: Method, table: CodedTable, requirements: Requirements,
 
 
 def _has_keys(method: Method, _: CodedTable, requirements: Requirements) -> bool:
-    return not method.can.delegate and any(model.known_sets is not None for model in requirements.models)
+    return not method.can.delegate and requirements.known_sets is not None
 
 
 def _for_keys(method: Method, table: CodedTable, requirements: Requirements, run: Run) -> Release:

@@ -18,6 +18,7 @@ from shoal.judging.linking.uniqueness import Estimates
 from shoal.policy import Policy
 from shoal.policy.encode_table import encode_with_population
 from shoal.release.results import plain
+from shoal.release.verdict import Verdict
 from shoal.support.arrays import LongVector
 from shoal.support.brief import Brief
 
@@ -43,6 +44,9 @@ class Assessment(Brief):
     """Why not."""
     singled_out: SinglingOut
     """Which few columns single people out, and the SUDA score of each row."""
+    few_known: Verdict | None = None
+    """What adversaries find in the table as it is who know the few columns that the policy names; None if it names
+    none."""
 
     @property
     def by_row(self) -> pl.DataFrame:
@@ -78,6 +82,8 @@ class Assessment(Brief):
                 "contribution": dict(zip(self.columns, own.contribution.tolist(), strict=True)),
             },
         }
+        if self.few_known is not None:
+            out["few_known"] = self.few_known.summary()
         if self.estimates is None:
             out["population"] = {"unknown": self.not_estimated}
         else:
@@ -123,6 +129,7 @@ def assess(
     own, _ = evidence.as_samples
     not_estimated, no_individual = own.why_no_estimates, own.why_no_weights
     published = evidence.published
+    few = [model.verify(evidence) for model in chosen.models() if model.known_sets is not None]
     return Assessment(
         tuple(attribute.name for attribute in table.attributes),
         published.sizes[published.class_of],
@@ -131,4 +138,5 @@ def assess(
         None if no_individual else own.individual,
         no_individual,
         minimal_uniques_of(table, size),
+        few[0] if few else None,
     )

@@ -134,9 +134,11 @@ def _attempt(
     case: Case, setting: Setting, evidence: Evidence, name: str, options: Mapping[str, Any], run: Run
 ) -> Exposure:
     requirements, sensitive = case.requirements, case.published.sensitive
+    # Attacks know all quasi-identifiers, so a k for adversaries who know fewer does not judge them.
+    k = requirements.k if requirements.known_sets is None else 1
     known = {
         # Without k, candidates are counted but nobody is judged by them; the other attacks need a k.
-        "k": max(requirements.k, ATTACKS[name].least_k),
+        "k": max(k, ATTACKS[name].least_k),
         "method": setting.made.method,
         "presence": case.policy.privacy.presence or (0.0, 1.0),
         "protected": tuple(case.policy.columns[a.name].protected or () for a in sensitive),

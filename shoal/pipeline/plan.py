@@ -40,8 +40,7 @@ class Plan(Brief):
         method, requirements = plan.method, plan.requirements
         method.check_suited(requirements, policy.names(SENSITIVE))
         problems = []
-        few = any(model.known_sets is not None for model in requirements.models)
-        if few:
+        if requirements.known_sets is not None:
             from shoal.methods.known_columns import keys_problems
 
             problems += keys_problems(method, requirements)

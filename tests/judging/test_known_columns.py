@@ -133,3 +133,23 @@ def test_too_many_sets_are_not_counted():
     names = [f"q{j}" for j in range(40)]
     with pytest.raises(PolicyError, match="3,838,380 sets of columns are too many to count"):
         Policy.from_keywords(quasi=names, k=2, keys={"any": 6})
+
+
+def test_attacks_that_know_all_columns_judge_nobody():
+    original = [("0", "0", "0"), ("0", "0", "1"), ("1", "1", "0"), ("1", "1", "1")] * 2
+    asked = policy(k=4, any=1)
+    assert verdict_on(original, original, asked).holds
+    found = shoal.attack(table_of(original), asked, original=table_of(original))
+    assert found.at_risk == 0
+    assert any("no k against this adversary" in note for note in found.notes)
+
+
+def test_assess_names_the_smallest_sets_that_fall_short():
+    rows = [("0", "0", "0"), ("0", "1", "0"), ("1", "0", "0"), ("1", "1", "0")] * 2 + [("1", "1", "1")]
+    found = shoal.assess(table_of(rows), policy(any=2))
+    assert found.few_known.holds is False
+    assert found.few_known.detail == (
+        "the smallest sets of columns that fall short: c (1 person with too few rows, 1 row with too few people)"
+    )
+    assert found.summary()["few_known"]["reached"] == 1
+    assert shoal.assess(table_of(rows), quasi=NAMES, k=2).few_known is None

@@ -106,6 +106,12 @@ def _show(found: Assessment) -> None:
             f"individual risk by survey weights: at most {percent(found.individual.highest)} per row, "
             f"{percent(found.individual.mean)} on average, {found.individual.expected:,.1f} re-identifications expected"
         )
+    if found.few_known is not None:
+        known = found.few_known
+        said = "holds" if known.holds else "does not hold" if known.holds is False else "is unknown"
+        console.print(
+            escape(f"{printable(known.model)} {said} in the table as it is: {printable(known.detail)}")
+        )
     own = found.singled_out
     share = percent(own.people / max(own.of, 1))
     console.print(

@@ -36,7 +36,7 @@ ESTIMATED = (
     "interval is meant to cover all of them together with 95 % confidence"
 )
 NOT_RULED_OUT = "rows may have been relocated, so knowing all members rules out no pair of a person and a row"
-NOT_JUDGED = "the policy has no k, so the number of candidates judges nobody"
+NOT_JUDGED = "the policy has no k against this adversary, so the number of candidates judges nobody"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,6 +15,7 @@ from shoal.judging.models.model import GroupModel, Model
 from shoal.support.arrays import BoolVector
 
 if TYPE_CHECKING:
+    from shoal.judging.models.known_columns import KeySets
     from shoal.judging.models.over_time import WithEarlier
     from shoal.judging.models.overall import Overall
 
@@ -61,6 +62,11 @@ class Requirements:
         return max(
             (int(model.threshold) for model in self.group_models if isinstance(model, KAnonymity)), default=1
         )
+
+    @property
+    def known_sets(self) -> KeySets | None:
+        """The sets of quasi-identifiers of which the adversary knows one; None: they know all of them."""
+        return next((model.known_sets for model in self.models if model.known_sets is not None), None)
 
     @property
     def only_k(self) -> bool:
