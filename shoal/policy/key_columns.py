@@ -43,9 +43,14 @@ class KeyColumns(Part):
             raise wrong("names no columns", EXAMPLE)
         return self
 
+    @property
+    def known_sets(self) -> KeySets:
+        """The sets of which the adversary knows one."""
+        return KeySets(self.any or 0, self.sets or ())
+
     def model(self, k: int) -> KnownColumns:
         """Return the model for these sets."""
-        return KnownColumns(k=k, keys=KeySets(self.any or 0, self.sets or ()))
+        return KnownColumns(k=k, keys=self.known_sets)
 
 
 KeysOrNothing = Annotated[KeyColumns, BeforeValidator(_table_of_keys)] | None
@@ -70,7 +75,7 @@ def key_problems(privacy: Privacy, draft: Draft) -> Iterator[Problem]:
         hint = "leave out privacy.keys if the adversary may know all of them"
         yield Problem("privacy.keys.any", message, hint)
     else:
-        count = KeySets(keys.any or 0, keys.sets or ()).count_among(len(quasi))
+        count = keys.known_sets.count_among(len(quasi))
         if count > MOST_SETS:
             message = f"{count:,} sets of columns are too many to count, the limit is {MOST_SETS:,}"
             yield Problem("privacy.keys", message, "ask for fewer columns, or name the sets")

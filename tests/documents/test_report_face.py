@@ -460,3 +460,15 @@ def test_a_report_goes_somewhere(files):
     done = CliRunner().invoke(main, files)
     assert done.exit_code == 2
     assert "--pdf" in done.output
+
+
+@pytest.mark.parametrize("edition", ["public", "private"])
+def test_few_known_columns_limit_no_risk_of_those_who_know_more(edition):
+    """k over sets of columns says nothing about an adversary who knows all quasi-identifiers."""
+    rows = pl.DataFrame({"a": list("xxyy") * 2, "b": list("uvuv") * 2, "n": range(8)})
+    asked = {"quasi": ["a", "b"], "plain": ["n"], "k": 4, "keys": {"any": 1}}
+    text = Page(shoal.report(rows, original=rows, edition=edition, **asked).html).text
+    assert "4-anonymity for whoever knows any 1 column" in text
+    assert "for nobody who knows more" in text
+    assert "25.0%" not in text
+    assert "at most 25" not in text

@@ -19,7 +19,7 @@ from shoal.judging.models import MODELS
 from shoal.methods import METHODS
 from shoal.policy import Policy
 from shoal.policy.adversaries import derivation
-from shoal.policy.privacy import KINDS
+from shoal.policy.privacy import KINDS, NOTION_KEY
 from shoal.policy.sources import without_folders
 from shoal.release.published import Published
 from shoal.release.record import PUBLISHED_AS
@@ -37,7 +37,19 @@ def build_requirements_section(
     for key, value in policy.privacy.values_by_key.items():
         kind = KINDS[key][0]
         words = kind.describe_guarantee(several=several, followed=followed)
-        rows.append((key, _words(value), kind.key.meaning if words == kind.summary else words))
+        words = kind.key.meaning if words == kind.summary else words
+        if key == NOTION_KEY and policy.privacy.keys is not None:
+            words = "the fewest rows that match a person, and people that a row matches"
+        rows.append((key, _words(value), words))
+    if policy.privacy.keys is not None:
+        known = policy.privacy.keys.known_sets
+        rows.append(
+            (
+                "keys",
+                str(known),
+                "what an adversary knows of a person: k holds for each of these sets, and for nobody who knows more",
+            )
+        )
     if policy.privacy.notion:
         rows.append(("notion", policy.privacy.notion, MODELS[policy.privacy.notion].summary))
     if policy.privacy.known is not None:

@@ -93,7 +93,12 @@ def of_threat(
 
 
 def risk_allowed(requirements: Requirements, judged: Sequence[tuple[Verdict, str]]) -> float | None:
-    """Return the largest chance to find a person that the requirements allow, if they limit it and hold; else None."""
+    """Return the largest chance to find a person that the requirements allow, if they limit it and hold; else None.
+
+    They do not limit it for somebody who knows more columns than they say.
+    """
+    if requirements.known_sets is not None:
+        return None
     held = all(verdict.holds for verdict, _ in of_threat(requirements, judged, RE_IDENTIFICATION))
     return 1 / requirements.k if requirements.k > 1 and held else None
 
