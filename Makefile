@@ -80,7 +80,8 @@ bench: $(VENV)-bench/bench
 	@.venv-bench/bin/python -m benchmarks
 
 # The figures of the papers, and ours next to them; hours, not minutes. One alone: python -m experiments.hybrid
-EXPERIMENTS := hybrid p_sensitive network presence non_homogeneous k_type linkage population_risk refinement synthetic grid_labels
+EXPERIMENTS := hybrid p_sensitive network presence presence_known non_homogeneous k_type linkage population_risk refinement synthetic \
+	grid_labels
 experiments: $(VENV)/dev
 	@for name in $(EXPERIMENTS); do echo "experiments/$$name"; $(BIN)/python -m experiments.$$name || exit 1; done
 
