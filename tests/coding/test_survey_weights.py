@@ -144,13 +144,25 @@ def test_rare_weights_are_told():
     assert not any("survey weight" in note for note in many.notes)
 
 
-def test_starter_policies_advise_and_do_not_guess():
-    """Published as it is, it is not a safe guess; a weight of a body is none."""
-    for name, advised in (("fnlwgt", True), ("sample_weight", True), ("PWGTP", True), ("weight", False)):
-        frame = table().rename({"w": name})
-        guess = next(one for one in look_at(frame).columns if one.name == name)
-        assert guess.role != "weight"
-        assert ("role weight" in guess.advice) == advised
+def test_starter_policies_guess_by_names_that_mean_nothing_else():
+    """A weight of a body is none, and weights that few people share would identify them."""
+    for name, role in (
+        ("PWGTP", "weight"),
+        ("llcpwt", "weight"),
+        ("sample_weight", "quasi"),
+        ("weight", "quasi"),
+    ):
+        guess = next(one for one in look_at(table().rename({"w": name})).columns if one.name == name)
+        assert guess.role == role
+        assert (name == "sample_weight") == ("role weight" in guess.advice)
+    rare = table(w=[1000.0 + 7 * row for row in range(ROWS)]).rename({"w": "fnlwgt"})
+    guess = next(one for one in look_at(rare).columns if one.name == "fnlwgt")
+    assert (guess.role, "role weight" in guess.advice) == ("quasi", True)
+    both = table().rename({"w": "PWGTP"}).with_columns(WGTP=pl.col("PWGTP"))
+    assert {one.name: one.role for one in look_at(both).columns if "WGTP" in one.name} == {
+        "PWGTP": "weight",
+        "WGTP": "drop",
+    }
 
 
 def test_releases_are_not_ranked_by_what_nobody_can_know():

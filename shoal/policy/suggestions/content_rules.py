@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from shoal.policy.suggestions.vocabulary import letters_of
+from shoal.policy.suggestions.vocabulary import letters_of, words_of
 
 OLDEST = 125
 FEW = 15
@@ -48,7 +48,17 @@ AROUND = 2
 
 def role_by_content(name: str, values: pl.Series, distinct: int) -> tuple[str, str] | None:
     """Return the role and the word that a shortened name suggests, if the column holds what it says; else None."""
-    word = letters_of(name)
+    return next(
+        (
+            found
+            for word in dict.fromkeys([letters_of(name), *words_of(name)])
+            if (found := _role_of(word, values, distinct))
+        ),
+        None,
+    )
+
+
+def _role_of(word: str, values: pl.Series, distinct: int) -> tuple[str, str] | None:
     if word in WHOLE_WORDS:
         return None
     parts = sorted(ABBREVIATIONS, key=len, reverse=True)

@@ -20,9 +20,12 @@ from shoal.policy.suggestions.read_suggestions import AS_IT_IS, Told, suggest_re
 from shoal.policy.suggestions.vocabulary import (
     is_code,
     is_household,
+    is_key,
     is_numbering,
     is_survey_weight,
+    names_people,
     role_by_name,
+    says_survey_weights,
 )
 from shoal.support.arrays import LongVector
 from shoal.support.brief import Brief
@@ -37,6 +40,10 @@ SHARED = (
     "values of this column repeat: if it says which rows are of one household, give it the role person and "
     'group = "household", so that guarantees count households, too'
 )
+FEW_ANSWERS = 4
+"""With at most this many values in many rows, a column answers a question and names nobody."""
+FEW_WEIGHTS = 0.2
+"""Weights with more distinct values per row would identify people, so Shoal does not propose to publish them."""
 FEW_ROWS = 20
 """With fewer rows, distinct numbers mean nothing: the ages of a dozen people may all differ too."""
 FREE_TEXT = 40
@@ -112,7 +119,7 @@ def guess_columns(
         else Told(column, options.columns[column.name])
         for column in table
     ]
-    guesses = tuple(_guess(_facts(own.values), own, k) for own in read)
+    guesses = _with_roles_of_tables(tuple(_guess(_facts(own.values), own, k) for own in read), table.height)
     # A column that is not published need not be read in any way.
     as_read = pl.DataFrame(
         {
@@ -121,6 +128,44 @@ def guess_columns(
         }
     )
     return _with_quasi(guesses), as_read
+
+
+def _with_roles_of_tables(guesses: tuple[Guess, ...], rows: int) -> tuple[Guess, ...]:
+    """Give roles that only one column of a table can have: the person ID, next to a key of the rows, and weights."""
+    found = list(guesses)
+    keys = [guess for guess in guesses if guess.role == "identifier" and is_numbering(guess.name)]
+    repeated = [guess for guess in keys if 1 < guess.distinct < rows and names_people(guess.name)]
+    if len(repeated) == 1 and any(guess.distinct == rows for guess in keys):
+        place = found.index(repeated[0])
+        reason = f"numbers people, who have several rows: guarantees count people; {repeated[0].reason}"
+        found[place] = replace(repeated[0], role="person", reason=reason, warning="")
+    weights = [
+        guess
+        for guess in guesses
+        if guess.advice == WEIGHTS
+        and says_survey_weights(guess.name)
+        and guess.distinct <= FEW_WEIGHTS * rows
+    ]
+    for guess in weights:
+        first = guess is weights[0]
+        reason = (
+            "survey weights by its name" if first else f"survey weights, next to those of {weights[0].name}"
+        )
+        advice = (
+            "published as it is; rare weights identify people"
+            if first
+            else "a policy has one column of weights"
+        )
+        place = found.index(guess)
+        found[place] = replace(
+            guess,
+            role="weight" if first else "drop",
+            reason=f"{reason}; {guess.distinct:,} distinct values",
+            hierarchy=None,
+            advice=advice,
+            loss=None,
+        )
+    return tuple(found)
 
 
 def _with_quasi(guesses: tuple[Guess, ...]) -> tuple[Guess, ...]:
@@ -177,6 +222,8 @@ def _role(facts: _Facts) -> tuple[str, str, str]:
             "split it into simple columns first",
         )
     by_name = role_by_name(facts.name)
+    if by_name is not None and by_name[0] == "identifier" and _answers_a_question(facts):
+        by_name = "quasi", by_name[1]
     identifying = _find_identifying(facts, by_name)
     if identifying is not None:
         return identifying
@@ -187,6 +234,13 @@ def _role(facts: _Facts) -> tuple[str, str, str]:
         reason = f"its name and its values suggest '{by_content[1]}'; {facts.distinct_in_words}"
         return by_content[0], reason, ""
     return _role_by_values(facts)
+
+
+def _answers_a_question(facts: _Facts) -> bool:
+    """Return whether a column has a few values for many rows, as `phone_service` has: it names nobody."""
+    if not 2 <= facts.distinct <= FEW_ANSWERS or facts.rows < 20 * facts.distinct or is_key(facts.name):
+        return False
+    return not bool(facts.values.cast(pl.String, strict=False).str.contains(r"[0-9]{2}").any())
 
 
 def _find_identifying(facts: _Facts, by_name: tuple[str, str] | None) -> tuple[str, str, str] | None:
@@ -229,7 +283,7 @@ def _numbers_cases(facts: _Facts, by_name: tuple[str, str] | None) -> bool:
     """Return whether a column whose name may sound sensitive numbers loans, cases or people: such a column would be
     published as it is, and find the person in any other file.
     """
-    if by_name is not None and by_name[0] != "sensitive":
+    if by_name is not None and by_name[0] not in ("sensitive", "plain"):
         return False
     if is_numbering(facts.name) and facts.spread > 0.2 and facts.distinct > 1:
         return True

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from shoal.policy.suggestions.topics import CODEBOOKS, PLAIN, WEIGHTS, stem_in
+
 _WORDS = re.compile(r"[^\W\d_]+")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
@@ -21,7 +23,7 @@ HOUSEHOLDS = _set(
 )
 THINGS = _set(
     "country city town state county region product company firm employer hospital school university "
-    "department ward drug medication disease file table column model brand occupation job"
+    "department ward drug medication disease file table column model brand occupation job clinic practice school bank"
 )
 
 IDENTIFIERS = _set(
@@ -37,6 +39,11 @@ IDENTIFIERS = _set(
     "personnummer aadhaar nif"
 )
 """Words that name a person directly, whatever the values look like."""
+ADDRESSES = _set("addr address adresse anschrift direccion dirección indirizzo")
+AREAS = _set(
+    "state city town zip zipcode country county region province ville ort stadt ciudad pays land plz postcode"
+)
+"""Parts of an address that many people share."""
 IDENTIFIER_PHRASES = (
     ("social", "security"),
     ("credit", "card"),
@@ -56,7 +63,7 @@ SENSITIVE = _set(
     "politics political party vote voting orientation sexual hiv aids genetic genotype mutation crime "
     "criminal conviction offence offense disability handicap grade gpa score depression mental "
     "psychiatric pregnant pregnancy abortion abuse addiction alcohol smoking smoker cancer tumor tumour "
-    "biopsy outcome verdict complaint satisfaction diagnose krankheit medikament medikamente gehalt einkommen "
+    "biopsy verdict complaint satisfaction diagnose krankheit medikament medikamente gehalt einkommen "
     "enfermedad salaire maladie"
 )
 """Words for what people do not want known about them."""
@@ -114,17 +121,32 @@ def role_by_name(name: str) -> tuple[str, str] | None:
         if pair in pairs:
             return "identifier", " ".join(pair)
     word = _has(words, IDENTIFIERS)
+    if word in ADDRESSES and AREAS.intersection(words):
+        return "quasi", next(area for area in words if area in AREAS)
     if word is not None:
         return "identifier", word
     if ("name" in words or "names" in words) and not THINGS.intersection(words):
         return "identifier", "name"
     if PEOPLE.intersection(words) and {"id", "ids", "no", "nr", "number", "code", "key"}.intersection(words):
         return "identifier", " ".join(words)
-    for role, known in (("sensitive", SENSITIVE), ("quasi", QUASI)):
-        word = _has(words, known)
-        if word is not None:
-            return role, word
-    return None
+    return _role_of_words(words)
+
+
+def _role_of_words(words: list[str]) -> tuple[str, str] | None:
+    """Return the role that words suggest which name nobody, and the word that suggests it."""
+    letters = "".join(words)
+    in_book = CODEBOOKS.get(letters)
+    if in_book is not None and in_book != "key":
+        return in_book, letters
+    found = [("sensitive", _has(words, SENSITIVE))]
+    if not THINGS.intersection(words):
+        found.append(("sensitive", stem_in(words)))
+    found.append(("quasi", _has(words, QUASI)))
+    found += [
+        (role, word) for word in words if (role := CODEBOOKS.get(word, "key")) != "key" and len(word) > 2
+    ]
+    found.append(("plain", _has(words, PLAIN)))
+    return next(((role, word) for role, word in found if word is not None), None)
 
 
 def is_code(name: str) -> bool:
@@ -134,10 +156,13 @@ def is_code(name: str) -> bool:
 
 def is_key(name: str) -> bool:
     """Return whether a name stands for a key of rows or people, which counts only if there are many values."""
-    return bool(
-        {"id", "ids", "identifier", "key", "index", "rownum", "serial", "uid", "pid"}.intersection(
-            words_of(name)
+    return (
+        bool(
+            {"id", "ids", "identifier", "key", "index", "rownum", "serial", "uid", "pid"}.intersection(
+                words_of(name)
+            )
         )
+        or CODEBOOKS.get(letters_of(name)) == "key"
     )
 
 
@@ -145,7 +170,18 @@ def is_survey_weight(name: str) -> bool:
     """Return whether a name says that a column holds survey weights; `weight` alone may be that of a body."""
     words = words_of(name)
     both = bool({"weight", "weights", "wt", "wgt"}.intersection(words) and SURVEYS.intersection(words))
-    return both or _has(words, SURVEY_WEIGHTS) is not None
+    return both or _has(words, SURVEY_WEIGHTS) is not None or letters_of(name) in WEIGHTS
+
+
+def says_survey_weights(name: str) -> bool:
+    """Return whether a name means survey weights and nothing else, such as `PWGTP`."""
+    return letters_of(name) in WEIGHTS
+
+
+def names_people(name: str) -> bool:
+    """Return whether a name is about people, such as `patient_id`."""
+    words = words_of(name)
+    return bool(PEOPLE.intersection(words)) or any("".join(words).startswith(word) for word in PEOPLE)
 
 
 def is_household(name: str) -> bool:
