@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from shoal.errors import ARGUMENTS, PolicyError, Problem, did_you_mean
 from shoal.support.brief import Brief
 from shoal.support.confidence_intervals import NORMAL_95
 from shoal.support.run import Progress, Run, silent
-from shoal.support.wording import either, some_values
+from shoal.support.wording import either
+from shoal.synthetic.arguments import check_named, check_numbers, read_names
 from shoal.synthetic.copies import find_copies, find_near_copies, find_returning_uniques
 from shoal.synthetic.distances import Nearest, find_nearest
 from shoal.synthetic.inference import infer
@@ -147,11 +147,15 @@ def audit_synthetic(
     `predict` name analyses as in the section `[utility]` of a policy.
     Raises DataError if the tables do not fit together, PolicyError if an argument is wrong.
     """
-    _check_numbers(targets, limit)
+    check_numbers(targets, limit)
     run = Run.start(seed, progress)
+    wanted, as_text = read_names("columns", columns), read_names("categories", categories)
+    named = read_names("sensitive", sensitive)
     progress("read", 0.0)
-    tables = read_tables(synthetic, original, holdout, columns=columns, categories=categories)
-    secrets = _find_columns("sensitive", sensitive or tables.names, tables)
+    tables = read_tables(synthetic, original, holdout, columns=wanted, categories=as_text)
+    secrets = [
+        tables.names.index(name) for name in check_named("sensitive", named or tables.names, tables.names)
+    ]
     splits = check_splits(link_columns, tables.names) or choose_splits(tables.names, run)
     analyses = Analyses(regression, workload, predict)
     analyses.check(tables)
@@ -189,30 +193,6 @@ def audit_synthetic(
         notes=(*tables.notes, *_notes(tables)),
         seed=run.seed,
     )
-
-
-def _check_numbers(targets: Any, limit: Any) -> None:
-    problems = []
-    if not isinstance(targets, int | np.integer) or isinstance(targets, bool) or targets < 1:
-        problems.append(Problem("targets", f"must be a whole number from 1 on, not {targets!r}"))
-    known = limit is None or (
-        isinstance(limit, int | float) and not isinstance(limit, bool) and 0.0 <= limit <= 1.0
-    )
-    if not known:
-        problems.append(
-            Problem("limit", f"must be from 0 to 1, not {limit!r}", "0.1 allows a residual risk of 10 %")
-        )
-    if problems:
-        raise PolicyError(problems, where=ARGUMENTS)
-
-
-def _find_columns(option: str, names: Collection[str], tables: Tables) -> list[int]:
-    unknown = [name for name in names if name not in tables.names]
-    if unknown:
-        hint = did_you_mean(unknown[0], tables.names)
-        message = f"{some_values(unknown)} is not a column that is audited"
-        raise PolicyError([Problem(option, message, hint)], where=ARGUMENTS)
-    return [tables.names.index(name) for name in dict.fromkeys(names)]
 
 
 def _in_random_order(tables: Tables, run: Run) -> Tables:

@@ -8,19 +8,22 @@ which order a table is stored links nobody.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, NoReturn
 
 import numpy as np
 
-from shoal.errors import ARGUMENTS, PolicyError, Problem, did_you_mean
+from shoal.errors import ARGUMENTS, PolicyError, Problem
 from shoal.support.arrays import LongVector
 from shoal.support.run import Run
-from shoal.support.wording import some_values
+from shoal.support.wording import format_value, some_values
+from shoal.synthetic.arguments import check_named
 from shoal.synthetic.distances import find_nearest
 from shoal.synthetic.rates import LINKABILITY, Attempt, Rate
 from shoal.synthetic.tables import Rows, Tables
 
 SPLITS = 3
 """So many random halves of the columns are tried if none are named."""
+EXAMPLE = "for example age,sex and zip,job"
 SHOWN = 20
 Split = tuple[tuple[str, ...], tuple[str, ...]]
 
@@ -38,29 +41,25 @@ def choose_splits(names: Sequence[str], run: Run) -> list[Split]:
     return list(found.values())
 
 
-def check_splits(splits: Sequence[Sequence[Sequence[str]]], names: Sequence[str]) -> list[Split]:
+def check_splits(splits: Any, names: Sequence[str]) -> list[Split]:
     """Return the splits that were named; PolicyError if one is none."""
-    problems, found = [], []
+    found = []
+    if type(splits) not in (list, tuple):
+        _refuse(f"must be pairs of sets of columns, not {format_value(splits)}", EXAMPLE)
     for split in splits:
-        if len(split) != 2 or not all(split):
-            problems.append(
-                Problem("link", f"needs two sets of columns, not {len(split)}", "for example age,sex zip,job")
-            )
-            continue
-        own = tuple(tuple(dict.fromkeys(part)) for part in split)
-        unknown = [name for part in own for name in part if name not in names]
+        pair = type(split) in (list, tuple) and len(split) == 2
+        if not pair or not all(type(part) in (list, tuple) and len(part) for part in split):
+            _refuse("needs two sets of columns, each of at least one", EXAMPLE)
+        own = check_named("link", split[0], names), check_named("link", split[1], names)
         both = [name for name in own[0] if name in own[1]]
-        if unknown:
-            hint = did_you_mean(unknown[0], names)
-            problems.append(Problem("link", f"{some_values(unknown)} is not a column that is audited", hint))
-        elif both:
-            hint = "a column of both sets links every row: name it in one"
-            problems.append(Problem("link", f"{some_values(both)} is in both sets", hint))
-        else:
-            found.append((own[0], own[1]))
-    if problems:
-        raise PolicyError(problems, where=ARGUMENTS)
+        if both:
+            _refuse(f"{some_values(both)} is in both sets", "it would link every row: name it in one")
+        found.append(own)
     return found
+
+
+def _refuse(message: str, hint: str) -> NoReturn:
+    raise PolicyError([Problem("link", message, hint)], where=ARGUMENTS)
 
 
 def link(

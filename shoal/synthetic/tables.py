@@ -20,6 +20,7 @@ from shoal.support.brief import Brief
 from shoal.support.confidence_intervals import wilson
 from shoal.support.machine.threads import in_threads
 from shoal.support.wording import either, format_count, percent, some_values, type_name
+from shoal.synthetic.arguments import format_names
 
 SYNTHETIC, ORIGINAL, HOLDOUT = "synthetic", "original", "holdout"
 FINEST = 1 << 24
@@ -141,11 +142,11 @@ def _choose_columns(
         if lost:
             there = did_you_mean(lost[0], frame.columns)
             lines.append(
-                f"the {role} table has no {'column' if len(lost) == 1 else 'columns'} {some_values(lost)} ({there})"
+                f"the {role} table has no {'column' if len(lost) == 1 else 'columns'} {format_names(lost)} ({there})"
             )
     unknown = [name for name in categories if name not in names]
     if unknown:
-        lines.append(f"categories: {some_values(unknown)} is not audited ({did_you_mean(unknown[0], names)})")
+        lines.append(f"categories: {format_names(unknown)} not audited ({did_you_mean(unknown[0], names)})")
     if lines:
         what = f"name the columns that all tables have with {option}, or give tables that have them"
         raise DataError("; ".join(lines) + ". " + what[0].upper() + what[1:])

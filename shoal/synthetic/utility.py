@@ -18,7 +18,7 @@ from shoal.coding import CodedTable
 from shoal.coding.columns import Kept
 from shoal.coding.counting import ByRows
 from shoal.coding.encode import encode
-from shoal.errors import ARGUMENTS, PolicyError, Problem, ShoalError, did_you_mean
+from shoal.errors import ARGUMENTS, PolicyError, Problem, ShoalError
 from shoal.judging.linking.evidence import Evidence
 from shoal.judging.measures import MEASURES
 from shoal.judging.measures.classification import (
@@ -37,6 +37,8 @@ from shoal.policy.purposes import with_purpose
 from shoal.release.published import Boxes, Published
 from shoal.support.arrays import FloatMatrix, LongVector
 from shoal.support.run import Run
+from shoal.support.wording import format_value
+from shoal.synthetic.arguments import check_named
 from shoal.synthetic.tables import HOLDOUT, ORIGINAL, SYNTHETIC, Tables
 
 ROWS = 100_000
@@ -53,14 +55,16 @@ class Analyses:
 
     regression: str | None = None
     workload: str | os.PathLike[str] | None = None
-    predict: str | None = None
+    predict: Any = None
 
     def check(self, tables: Tables) -> None:
         """Raise PolicyError if they name columns that are not audited."""
+        if self.predict is not None:
+            if not isinstance(self.predict, str):
+                message = f"must be the name of a column, not {format_value(self.predict)}"
+                raise PolicyError([Problem("predict", message)], where=ARGUMENTS)
+            check_named("predict", self.predict, tables.names)
         problems = []
-        if self.predict is not None and self.predict not in tables.names:
-            hint = did_you_mean(self.predict, tables.names)
-            problems.append(Problem("predict", f"'{self.predict}' is not a column that is audited", hint))
         try:
             self.policy(tables.names)
         except PolicyError as error:

@@ -92,6 +92,19 @@ def test_no_keyword_of_a_policy_shows_a_table_or_a_column(keyword):
             ("suggest", "data"),
             ("codebook", "second"),
             ("anonymize_network", "seed"),
+            *(
+                ("audit_synthetic", name)
+                for name in (
+                    "holdout",
+                    "columns",
+                    "categories",
+                    "sensitive",
+                    "link_columns",
+                    "regression",
+                    "workload",
+                )
+            ),
+            *(("audit_synthetic", name) for name in ("predict", "targets", "limit", "seed")),
             ("check_evidence", "original"),
         ),
     ],
@@ -101,7 +114,7 @@ def test_no_argument_of_a_function_is_shown(function, argument):
     called = getattr(shoal, function)
     first = {
         "suggest": {"source": PEOPLE}, "anonymize_network": {"nodes": PEOPLE, "edges": PEOPLE, "policy": policy},
-        "check_evidence": {"pack": "nowhere"},
+        "check_evidence": {"pack": "nowhere"}, "audit_synthetic": {"synthetic": PEOPLE, "original": PEOPLE},
     }.get(function, {"source": PEOPLE, "policy": policy})  # fmt: skip
     if function in ("audit", "attack", "report"):
         first["original"] = PEOPLE

@@ -185,8 +185,8 @@ def test_tables_that_do_not_fit_together(synthetic, original, holdout, message):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"sensitive": ["x"]}, r"sensitive: 'x' is not a column.*available"),
-        ({"predict": "x"}, r"predict: 'x' is not a column"),
+        ({"sensitive": ["x"]}, r"sensitive: 'x' is not audited.*available"),
+        ({"predict": "x"}, r"predict: 'x' is not audited"),
         ({"regression": "x ~ age"}, r"regression: there is no audited column 'x'"),
         ({"targets": 0}, r"targets: must be a whole number from 1 on, not 0"),
         ({"limit": 1.5}, r"limit: must be from 0 to 1, not 1.5"),

@@ -188,9 +188,9 @@ def test_splits():
         assert len(split[0]) == 2
     assert choose_splits(["a", "b"], run()) in ([(("a",), ("b",))], [(("b",), ("a",))])
     assert check_splits([(["a"], ["b", "c"])], names) == [(("a",), ("b", "c"))]
-    with pytest.raises(PolicyError, match=r"'x' is not a column.*available: a, b"):
+    with pytest.raises(PolicyError, match=r"'x' is not audited.*available: a, b"):
         check_splits([(["x"], ["b"])], names)
     with pytest.raises(PolicyError, match="'b' is in both sets"):
         check_splits([(["a", "b"], ["b"])], names)
-    with pytest.raises(PolicyError, match="two sets of columns"):
+    with pytest.raises(PolicyError, match="needs two sets of columns"):
         check_splits([(["a"], [])], names)
