@@ -13,7 +13,6 @@ from shoal.documents.evidence.manifest import publication_notes
 from shoal.documents.report.build_report import Report
 from shoal.documents.report.report_parts import Cards, SignOff
 from shoal.judging.models.threats import SECTION_TITLE
-from shoal.methods import Method
 from shoal.support.wording import escape_markdown as _cell
 from shoal.support.wording import format_count, number
 
@@ -280,10 +279,7 @@ def attack_list(made: Report) -> Sequence[Mapping[str, Any]]:
         told: dict[str, Any] = {
             "attack": one.attack,
             "title": one.title,
-            # An adversary may know the method, which the record describes.
-            "options": {
-                name: own.name if isinstance(own, Method) else own for name, own in one.options.items()
-            },
+            "options": dict(one.options),
             "knows": one.knows,
         }
         if one.exposure is None:
