@@ -23,10 +23,10 @@ from shoal.judging.models.l_diversity import (
     ProbabilisticDiversity,
     RecursiveDiversity,
 )
-from shoal.judging.models.model import one_class
 from shoal.judging.models.p_sensitive import PSensitive
 from shoal.judging.models.requirements import Requirements
 from shoal.judging.models.t_closeness import EqualCloseness
+from shoal.judging.models.whole_table import one_class
 from tests.inputs.coded_tables import with_changes
 from tests.inputs.model_cases import OPTIONS, PLACE, models, satisfies, simple_table
 from tests.inputs.strategies import tables, tiled

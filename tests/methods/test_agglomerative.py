@@ -349,7 +349,7 @@ def test_models_hold_or_it_is_refused(data, table):
     own = {"column": column, "column_name": table.sensitive[column].name}
     extra = data.draw(st.sampled_from([MODELS["distinct-l"](l=2, **own), MODELS["t-equal"](t=0.4, **own)]))
     requirements = Requirements(models=(KAnonymity(k=data.draw(st.integers(2, 4))), extra))
-    from shoal.judging.models.model import one_class
+    from shoal.judging.models.whole_table import one_class
 
     if not requirements.holds_in(one_class(table))[0]:
         with pytest.raises(InfeasibleError, match="even one class"):

@@ -10,7 +10,8 @@ import numpy as np
 
 from shoal.errors import PolicyError, Problem, did_you_mean
 from shoal.judging.models.keys import Bounds, Key
-from shoal.judging.models.model import STEP, Monotone, SensitiveModel, Spreading, flatten_histogram, one_class
+from shoal.judging.models.model import STEP, Monotone, SensitiveModel, Spreading
+from shoal.judging.models.whole_table import flatten_histogram, one_class
 from shoal.support.arrays import BoolVector, FloatVector
 from shoal.support.wording import number
 

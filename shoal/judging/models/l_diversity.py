@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import numpy as np
 
 from shoal.judging.models.keys import Bounds, Key
-from shoal.judging.models.model import Monotone, SensitiveModel, Spreading, flatten_histogram, one_class
+from shoal.judging.models.model import Monotone, SensitiveModel, Spreading
+from shoal.judging.models.whole_table import flatten_histogram, one_class
 from shoal.support.arrays import BoolVector, FloatVector
 from shoal.support.wording import number
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from shoal.judging.models.k_anonymity import KAnonymity
 from shoal.judging.models.keys import Key
-from shoal.judging.models.model import GroupModel, Model, Monotone, one_class
+from shoal.judging.models.model import GroupModel, Model, Monotone
 from shoal.judging.models.threats import RE_IDENTIFICATION, Threat
+from shoal.judging.models.whole_table import one_class
 from shoal.support.arrays import BoolVector, FloatVector, LongVector
 from shoal.support.wording import format_count, number
 

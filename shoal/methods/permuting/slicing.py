@@ -12,8 +12,9 @@ from shoal.coding.columns import Columns
 from shoal.coding.groups import Groups, Histograms
 from shoal.coding.hierarchy import Hierarchy, Level
 from shoal.errors import DataError, LimitError, PolicyError, Problem, did_you_mean
-from shoal.judging.models.model import GroupModel, Monotone, one_class
+from shoal.judging.models.model import GroupModel, Monotone
 from shoal.judging.models.requirements import Requirements
+from shoal.judging.models.whole_table import one_class
 from shoal.methods.permuting.column_groups import CORRELATIONS, cluster_columns, correlations
 from shoal.methods.permuting.shuffled_buckets import SHUFFLED, Permuting, facts_of, own_cells, shuffle_within
 from shoal.release import Release
