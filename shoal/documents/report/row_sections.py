@@ -91,7 +91,11 @@ def inference_section(inferred: Sequence[Inferred]) -> Section:
         for one in inferred
     ]  # fmt: skip
     head = ("sensitive column", "outcome", "right on average", "by a blind guess", "certain")
-    words = "An adversary who knows quasi-identifiers finds the rows that could be a person's, and guesses by them."
+    words = (
+        "An adversary who knows quasi-identifiers finds the rows that could be a person's, and guesses by them. These "
+        "are shares of the published rows, computed from the rows only. The private edition compares with the original "
+        "and counts its people, so its shares differ."
+    )
     parts: list[Part] = [Words(words)]
     parts += [Table("What the rows show about sensitive values", head, rows)] if rows else []
     if not rows:
