@@ -27,7 +27,6 @@ from shoal.release.perturbed_columns import column_of, judge_column
 from shoal.release.published_types import restore_type
 from shoal.release.received.read_buckets import OtherReadings
 from shoal.release.verdict import Verdict, worst
-from shoal.support.arrays import LongVector
 from shoal.support.wording import either
 
 Answer = TypeVar("Answer")
@@ -60,13 +59,12 @@ class Case(Evidence):
         """The published rows, all in memory."""
         return self.sheet.whole()
 
-    def count_texts(self, column: str) -> tuple[pl.Series, LongVector] | None:
-        """Return the distinct texts of any published column, and how many rows show each. O(rows)."""
+    def number_texts(self, column: str) -> tuple[Codes, pl.Series] | None:
+        """Return which text each row shows in any published column, by number, and the distinct texts. O(rows)."""
         own = self.sheet if column in self.sheet.columns else self.second
         if own is None or column not in own.columns:
             return None
-        number, texts = Sheet.of(own).number_cells(column, _as_texts)
-        return texts, np.bincount(number, minlength=len(texts)).astype(np.int64)
+        return Sheet.of(own).number_cells(column, _as_texts)
 
     def find_kept_column(self, name: str) -> pl.Series | None:
         """Return the published values of a column that is published unchanged; None if the release lacks it."""

@@ -153,3 +153,15 @@ def test_assess_names_the_smallest_sets_that_fall_short():
     )
     assert found.summary()["few_known"]["reached"] == 1
     assert shoal.assess(table_of(rows), quasi=NAMES, k=2).few_known is None
+
+
+def test_rows_that_show_the_same_are_enough_where_cells_cannot_be_read():
+    """Without the original or hierarchies nobody knows what a cell covers; equal cells cover the same."""
+    rows = [("0", "x-y"), ("0", "z"), ("1", "x-y"), ("1", "z")] * 2
+    table = pl.DataFrame(rows, schema=["a", "b"], orient="row")
+    found = shoal.audit(table, quasi=["a", "b"], k=4, keys={"any": 1}).verdicts[0]
+    assert (found.holds, found.reached) == (True, 4)
+    assert "by the text of cells" in found.detail
+    found = shoal.audit(table, quasi=["a", "b"], k=4, keys={"any": 2}).verdicts[0]
+    assert found.holds is None
+    assert "give the original" in found.detail

@@ -16,6 +16,7 @@ from shoal.coding.counting import ByOwners, count_values
 from shoal.coding.followed_people import crowds
 from shoal.coding.groups import Groups, group
 from shoal.errors import DataError, check_known
+from shoal.io.coded import Codes
 from shoal.judging.linking.behind_pseudonyms import Followed, people_followed
 from shoal.judging.linking.consistency import Consistency, consistency
 from shoal.judging.linking.fewest import fewest_people
@@ -113,11 +114,21 @@ class Evidence(Brief):
             self.survey,
         )
 
+    def number_texts(self, column: str) -> tuple[Codes, pl.Series] | None:
+        """Return which text each row shows in any published column, by number, and the distinct texts; None if it is
+        not published. An error if the rows are not known.
+        """
+        raise DataError("this is about the text of cells, and only a case has the published rows")
+
     def count_texts(self, column: str) -> tuple[pl.Series, LongVector] | None:
         """Return the distinct texts of any published column, and how many rows show each; None if it is not published.
         An error if the rows are not known.
         """
-        raise DataError("this is about the text of cells, and only a case has the published rows")
+        found = self.number_texts(column)
+        if found is None:
+            return None
+        number, texts = found
+        return texts, np.bincount(number, minlength=len(texts)).astype(np.int64)
 
     @property
     def classes_tell(self) -> bool:

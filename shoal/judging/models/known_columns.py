@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 
+from shoal.errors import DataError
 from shoal.judging.models.k_anonymity import KAnonymity, smaller_k
 from shoal.judging.models.keys import Bounds, Key
 from shoal.judging.models.model import AskedIn, GroupModel, Model
@@ -118,14 +119,10 @@ class KnownColumns(Model):
             return self.verdict_unknown(published, "it counts rows, and people have several")
         if published.in_buckets:
             return self.verdict_unknown(published, "values were shuffled within buckets")
-        if not published.in_ranges or (table is not None and not table.rows_known):
-            if int(published.sizes.min()) >= self.k:
-                detail = "every class has as many rows, so every set of columns has"
-                return self.verdict(published, int(published.sizes.min()), True, detail)
-            why = "the cells cannot be read as ranges of values, and some class has fewer rows than k"
-            return self.verdict_unknown(published, why)
         names = [attribute.name for attribute in published.attributes]
         sets = [*self.keys.smaller(len(names)), *self.keys.among(names)]
+        if not published.in_ranges or (table is not None and not table.rows_known):
+            return self._verify_texts(evidence, names, sets)
         found = count_matches(KeyCells.of_release(published, table), sets, self.k)
         if not found.failing:
             counted = f"counted in {format_count(found.sets, 'set')} of columns"
@@ -135,6 +132,36 @@ class KnownColumns(Model):
             why = f"{words}, unless their `*` stand for values that others have: give the original"
             return self.verdict_unknown(published, why)
         return self.verdict(published, found.least, False, words)
+
+    def _verify_texts(self, evidence: Evidence, names: Sequence[str], sets: Sequence[Chosen]) -> Verdict:
+        """Judge by the text of cells, if nobody can tell what they cover: rows that show the same match the same
+        people, and each other's owners.
+        """
+        from shoal.judging.linking.key_matches import KeyCells, count_matches
+
+        published = evidence.published
+        if int(published.sizes.min()) >= self.k:
+            detail = "every class has as many rows, so every set of columns has"
+            return self.verdict(published, int(published.sizes.min()), True, detail)
+        try:
+            texts = [evidence.number_texts(name) for name in names]
+        except DataError:
+            texts = [None]
+        numbers = [own[0] for own in texts if own is not None]
+        if len(numbers) == len(names):
+            shown = np.stack(numbers, axis=1).astype(np.int32)
+            cells = KeyCells.of_boxes(
+                shown, shown, np.ones(len(shown), np.int64), None, np.zeros(0, np.int64)
+            )
+            found = count_matches(cells, sets, self.k)
+            if not found.failing:
+                detail = f"counted in {format_count(found.sets, 'set')} of columns, by the text of cells"
+                return self.verdict(published, found.least, True, detail)
+        why = (
+            "fewer than k rows show the same in some set of columns, and nobody can tell what their cells cover; give "
+            "the original"
+        )
+        return self.verdict_unknown(published, why)
 
     def infeasible(self, table: CodedTable, suppressible: int = 0) -> str | None:
         """No person can match more rows than there are. Cells within generalization limits do not cover values of other
