@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import polars as pl
 import pytest
 
@@ -119,3 +121,14 @@ def test_part_sizes_are_buckets_or_classes() -> None:
     case = read_case(Received(PEOPLE, original=PEOPLE), policy)
     assert case.published.part_sizes.tolist() == [2] * 8
     assert case.published.rows_intact
+
+
+def test_a_measure_that_cannot_be_known_of_a_release_has_no_value() -> None:
+    """The size of a class of shuffled rows does not say who can be found, so it is no risk to compare releases by."""
+    policy = shoal.Policy.from_keywords(**ASKED, method={"name": "slicing", "k": 8}, l={"slicing": 1.5})
+    case = read_case(Received(shoal.anonymize(PEOPLE, policy, seed=1), PEOPLE), policy)
+    unknown = [name for name, kind in MEASURES.items() if kind.needs.classes]
+    assert "risk-prosecutor-max" in unknown
+    for name in unknown:
+        assert MEASURES[name]().why_unknown(case)
+        assert math.isnan(MEASURES[name]().value(case)), name
