@@ -172,6 +172,13 @@ class Method(ABC):
         return {}
 
     @property
+    def hides_presence(self) -> bool:
+        """It is proven that an adversary who knows the method with these options learns no more about who is in the
+        table than bounds on presence allow.
+        """
+        return False
+
+    @property
     def kinds_that_steer(self) -> tuple[str, ...]:
         """Return the kinds of measures that steer this method with its options: by default what it optimizes."""
         return self.can.optimize

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 from shoal.errors import Problem
 from shoal.judging.models import MODELS, GroupModel, Model
+from shoal.support.wording import format_setting
 
 if TYPE_CHECKING:
     from shoal.methods import Method
@@ -72,7 +73,8 @@ ADVERSARIES: dict[str, Adversary] = {
             "They can repeat whatever follows from the quasi-identifiers, so only equivalence classes or random "
             "assignments are enough: probabilistic k. In a class of k rows each row belongs to a person with a "
             "probability of at most 1/k, and `ring` assigns its cells at random, each to one of k people with "
-            "probability 1/k. `k-k` and `global-1-k` can be repeated and are ruled out. "
+            "probability 1/k. `k-k` and `global-1-k` can be repeated and are ruled out, and the sizes of classes show "
+            "where relocated rows went. Bounds on presence hold for them only with `drawn = true` of `mpalm`. "
             "This does not cover what the choice of classes reveals about sensitive values where a method reads them: "
             "the attack `minimality` measures that, and `blind = true` of `lexicographic` and `hilbert` stops it.",
         ),
@@ -195,9 +197,13 @@ def check_stopped(privacy: Privacy, method: Method | None) -> list[Problem]:
     if method is None or not (names or learns):
         return []
     found = [problem for name, problem in method.cannot_stop.items() if name in names]
-    if method.false_cells.how and "knows-algorithm" in names and privacy.presence is not None:
-        message = f"{method.name} {method.false_cells.how}, and presence is judged for adversaries who do not know that"
-        hint = "ask for presence without knows-algorithm, or take mpalm with method.drawn = true"
+    if "knows-algorithm" in names and privacy.presence is not None and not method.hides_presence:
+        message = (
+            f"{method.name} is not proven to hide who is in the table from an adversary who runs it again"
+        )
+        hint = "ask for presence without knows-algorithm, or take mpalm with " + format_setting(
+            "method.drawn", True
+        )
         found.append(Problem("privacy.presence", message, hint))
     if method.false_cells.how and learns:
         message = f"{method.name} {method.false_cells.how}, so nobody can tell who is in which class"

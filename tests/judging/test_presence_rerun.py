@@ -243,8 +243,8 @@ def test_outcomes_of_a_cut_are_those_of_all_sets(people, rows, k, wanted):
 
 def test_policies_that_name_knows_algorithm_ask_for_drawn_cuts():
     names = ["knows-algorithm", "unsure-of-membership"]
-    for name in ("mpalm", "spalm"):
-        with pytest.raises(PolicyError, match=r"who is in the table.*drawn"):
+    for name in ("mpalm", "spalm", "mondrian", "full-domain"):
+        with pytest.raises(PolicyError, match=r"not proven to hide who is in the table .*mpalm with .*drawn"):
             shoal.anonymize(THREE, **ASKED, adversary=names, method=name)
     made = shoal.anonymize(THREE, **ASKED, adversary=names, method={"name": "mpalm", "drawn": True})
     tried = [verdict.model for verdict in made.verdicts if verdict.model.endswith("attack membership")]

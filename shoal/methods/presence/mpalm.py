@@ -27,7 +27,6 @@ from shoal.release import Release
 from shoal.release.published import Published
 from shoal.support.arrays import BoolVector, FloatVector, IntMatrix, IntVector, LongVector
 from shoal.support.run import Run
-from shoal.support.wording import format_setting
 
 
 def _beyond_counts(requirements: Requirements) -> list[str]:
@@ -74,15 +73,9 @@ class MPALM(Method):
         return found
 
     @property
-    def cannot_stop(self) -> Mapping[str, Problem]:
-        """Splits that look at the table show who is in it to anybody who runs the method again."""
-        if self.drawn:
-            return {}
-        message = (
-            f"{self.name} splits by who is in the table, which shows it to an adversary who runs it again"
-        )
-        hint = "take mpalm with " + format_setting("method.drawn", True)
-        return {"knows-algorithm": Problem("method.drawn", message, hint)}
+    def hides_presence(self) -> bool:
+        """Splits that look at the table show who is in it to anybody who runs the method again; drawn ones do not."""
+        return self.drawn
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
         """Split until no allowed split is left. O(tuples x columns) for each level of boxes."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -25,7 +25,6 @@ from shoal.methods.method import Abilities, Method, Parts, Shows
 from shoal.release import Release
 from shoal.support.arrays import FloatVector, IntMatrix, LongVector
 from shoal.support.run import Run
-from shoal.support.wording import format_setting
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,13 +47,6 @@ class SPALM(Method):
     def problems_with(self, requirements: Requirements, sensitive: Sequence[str]) -> list[Problem]:
         """It needs bounds on presence."""
         return without_presence(requirements.models, self.name)
-
-    @property
-    def cannot_stop(self) -> Mapping[str, Problem]:
-        """That no finer mapping was allowed shows who is in the table to an adversary who knows that."""
-        message = f"{self.name} takes the finest levels that are allowed, which shows who is in the table"
-        hint = "take mpalm with " + format_setting("method.drawn", True)
-        return {"knows-algorithm": Problem("method.name", message, hint)}
 
     def anonymize(self, table: CodedTable, requirements: Requirements, run: Run) -> Release:
         """Return the mapping that loses least; ties are broken by `shoal.methods.full_domain.mapping_lattice.rank`.
