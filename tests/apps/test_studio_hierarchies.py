@@ -132,6 +132,7 @@ def test_a_hierarchy_of_any_kind_becomes_a_tree_with_the_same_groups(name, tmp_p
     column = {
         "dates": pl.Series([f"20{year}-0{month}-11" for year in range(10, 31) for month in (1, 7)] + [None]),
         "mask": pl.Series(["12345", "12399", "99000", None]),
+        "known": pl.Series(["E11.9", "E10.1", "E66", "I10", "I25.1", None]),
     }.get(name, pl.Series([*range(1, 60), None]))
     found = count(_frame(column, tmp_path), "x")
     tried = attempt(found, KINDS[name].example, tmp_path, 5)
@@ -212,7 +213,7 @@ def test_proposals_fit_their_column_and_differ():
             build(values, spec)
     ages = proposals("age", columns["age"], np.ones(72, np.int64))
     assert [one.spec if isinstance(one.spec, str) else next(iter(one.spec or {})) for one in ages] == [
-        "cuts", "widths", "widths", "cuts", "none", "auto",
+        "known", "widths", "cuts", "widths", "cuts", "none", "auto",
     ]  # fmt: skip
 
 

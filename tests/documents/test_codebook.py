@@ -42,6 +42,10 @@ def drawn(make):
     return [make() for _ in range(ROWS)]
 
 
+def cycled(values):
+    return [values[i * 7 % len(values)] for i in range(ROWS)]
+
+
 NUMBERS = pl.Series(drawn(lambda: DRAWN.randint(-20, 90)))
 REALS = pl.Series(drawn(lambda: round(DRAWN.uniform(-3, 60), 2)))
 DAYS = pl.Series(drawn(lambda: dt.date(1985, 1, 1) + dt.timedelta(DRAWN.randint(0, 9000))))
@@ -91,6 +95,17 @@ COLUMNS = {
         (NUMBERS, {"widths": [7], "top": 60}),
         (DAYS, {"dates": ["year", "decade"], "finest": "year", "bottom": 2000}),
         (CODES, {"mask": "right", "show": 2, "small": ["02"]}),
+    ],
+    "known": [
+        (pl.Series(cycled(["Jan", "Feb", "Mar", "May", "Oct", "Dec"])), {"known": "months-by-season"}),
+        (pl.Series(cycled(["OH", "NY", "CA", "AE", "TX", "PR"])), {"known": "us-states"}),
+        (pl.Series(cycled(["E11.9", "E10.1", "E66", "I10", "I25.1", "C50.1"])), {"known": "icd-10"}),
+        (pl.Series(cycled(["10.51", "62.01", "01.11", "47.11"])), {"known": "nace"}),
+        (pl.Series(cycled(["SW1A 1AA", "SW19 5AE", "M1 1AE", "02108", "02134"])), {"known": "postcodes"}),
+        (pl.Series(cycled(["07:15", "07:45", "13:00", "18:30", "23:59"])), {"known": "times-of-day"}),
+        (NUMBERS, {"known": "ages"}),
+        (NUMBERS, {"known": "codes"}),
+        (REALS, {"known": "amounts"}),
     ],
     "tree": [
         (TOWNS, {"tree": {"low": ["b", "a", "c"], "high": {"mid": ["d", "e"], "top": ["f", "g", "h"]}}})

@@ -102,8 +102,8 @@ def test_hospital():
     assert hierarchies(found)["admitted"] == {"dates": ["day", "month", "quarter", "year"]}
     assert hierarchies(found)["sex"] == "none"
     assert hierarchies(found)["zip"] == {"mask": "right"}
-    assert hierarchies(found)["weight_kg"]["cuts"][-1] == [70]
-    assert hierarchies(found)["blood group"] == "auto"
+    assert hierarchies(found)["weight_kg"] == {"widths": [5, 10, 20]}
+    assert hierarchies(found)["blood group"] == "none"
     assert policy.privacy.k == 5
     assert asked(policy) == {("diagnosis", "distinct"): 3}
     assert policy.method.name == "mondrian"
@@ -121,8 +121,14 @@ def test_adult(adult):
     found, policy = usable(frame)
     assert set(policy.names("quasi")) == set(frame.columns) - {"salary-class"}
     assert policy.names("sensitive") == ("salary-class",)
-    assert hierarchies(found)["age"]["cuts"][1:] == [[25, 30, 40, 50, 55, 60, 70], [30, 50, 60], [50]]
     assert asked(policy) == {("salary-class", "equal"): 0.3}
+    assert hierarchies(found) == {
+        "sex": "none",
+        "age": {"known": "ages"},
+        **dict.fromkeys(("race", "marital-status", "education", "native-country", "workclass"), "none"),
+        "occupation": "none",
+        "salary-class": None,
+    }
     whole = found.identifying[-1]
     quasi = list(policy.names("quasi"))
     counts = frame.group_by(quasi).len()["len"]
@@ -268,17 +274,40 @@ def test_what_free_ranges_lose_by_themselves():
     assert own_loss(pl.Series(["a", "b"]), {"widths": [5]}, 2) is None
 
 
-def test_the_loss_by_itself_is_shown_with_each_hierarchy():
-    found = look_at(pl.DataFrame({"age": [20 + i % 40 for i in range(400)], "sex": ["f", "m"] * 200}))
+def test_the_loss_is_shown_with_each_hierarchy():
+    """Twenty people of each age and sex: nothing is lost by itself, and nothing together."""
+    frame = pl.DataFrame({"age": [20 + i % 20 for i in range(400)], "sex": ["f"] * 200 + ["m"] * 200})
+    found = look_at(frame, together=True)
     for guess in found.columns:
-        assert guess.loss.alone == 0.0
+        assert (guess.loss.alone, guess.loss.together, guess.loss.rows) == (0.0, 0.0, 400)
     text = found.to_toml()
     assert (
-        "# by itself, this column loses nothing (LM) at the k below; if all its values were shown there, "
+        "# information loss (LM) at the k below: 0 % with all columns (400 rows, method mondrian); by itself 0 %"
         in text
     )
-    assert found.summary()["columns"][0]["loses"]["levels"] == pytest.approx(found.columns[0].loss.levels)
-    assert found.columns[0].loss.levels == tuple(sorted(found.columns[0].loss.levels))
+    # Bands of 5 years cover 4 of the other 19 ages, bands of 10 cover 9, and so on.
+    assert found.columns[0].loss.levels == pytest.approx((4 / 19, 9 / 19, 1))
+    assert "# loss with the whole column at levels 1 to 3: 21.1 %, 47.4 %, 100.0 %" in text
+    assert found.summary()["columns"][0]["loses"]["together"] == 0.0
+    alone = look_at(frame)
+    assert alone.columns[0].loss.together is None
+    assert "# information loss (LM) at the k below: by itself 0 %" in alone.to_toml()
+
+
+def test_losses_together_are_those_of_the_release():
+    """Each age has each town once: one of the two must become `*` for four of five rows, or both for fewer."""
+    import shoal
+
+    frame = pl.DataFrame(
+        {"age": [20 + i // 10 for i in range(200)], "town": [f"t{i % 10}" for i in range(200)]}
+    )
+    found = look_at(frame, together=True)
+    policy = Policy.from_toml(found.to_toml())
+    made = shoal.anonymize(frame, policy.replace(privacy={"k": 5}) if hasattr(policy, "replace") else policy)
+    for guess in found.columns:
+        assert guess.loss.alone == 0.0
+        assert guess.loss.together == pytest.approx(made.losses[guess.name])
+    assert sum(guess.loss.together for guess in found.columns) > 0.1
 
 
 # --- codes for missing ----------------------------------------------------------------------------------------

@@ -71,7 +71,7 @@ def init(
     ).with_suffix(".toml")
     io.check_apart({source: "the data", small_areas: "the list of small areas"}, [(output, "the policy")])
     io.check_writable(output, force=force, table=False)
-    suggestion = look_at(io.read(source, parse_reading_options(settings)))
+    suggestion = look_at(io.read(source, parse_reading_options(settings)), together=template is None)
     if template is not None:
         suggestion = suggestion.with_template(template, small)
     if "source" in suggestion.data:

@@ -145,18 +145,19 @@ def suggest(source: Any, *, data: Mapping[str, Any] | None = None) -> Policy:
     how to read a file, as in the policy: ``data={"encoding": "latin-1"}``. Warns of values that have to be corrected
     first, such as dates whose format is unclear.
     """
-    found = look_at(io.read(source, read_as(data or {})))
+    found = look_at(io.read(source, read_as(data or {})), together=True)
     for guess in found.columns:
         if guess.warning:
             warnings.warn(printable(f"{guess.name}: {guess.warning}"), stacklevel=2)
     return Policy.from_toml(found.to_toml())
 
 
-def look_at(frame: Any) -> Suggestion:
+def look_at(frame: Any, *, together: bool = False) -> Suggestion:
     """Look at a table and propose a policy: how to read it, roles by name, content and uniqueness, hierarchies
     by type and distribution.
 
-    `frame` is a polars frame, or what `shoal.io.read` returns; then the policy gets its reading options.
+    `frame` is a polars frame, or what `shoal.io.read` returns; then the policy gets its reading options. With
+    `together`, Shoal also makes one release by Mondrian, to say what each column loses together with the others.
     O(rows x columns), and about eighty groupings of at most 500,000 rows to see how identifying the columns are
     together.
     """
@@ -173,6 +174,8 @@ def look_at(frame: Any) -> Suggestion:
         raise DataError(f"the table is empty: it has {table.height:,} rows and {table.width:,} columns")
     k = _size(table.height)
     guesses, table = guess_columns(table, frame.options if isinstance(frame, Frame) else ReadOptions(), k)
+    if together:
+        guesses = _with_losses(guesses, table, k)
     sensitive = [guess for guess in guesses if guess.role == SENSITIVE]
     quasi = [guess.name for guess in guesses if guess.role == QUASI]
     sets, looked_at = find_identifying_sets(table, quasi)
@@ -192,9 +195,28 @@ def look_at(frame: Any) -> Suggestion:
     )
 
 
+def _with_losses(guesses: tuple[Guess, ...], table: pl.DataFrame, k: int) -> tuple[Guess, ...]:
+    """Return guesses with what each quasi-identifier loses in a release of all of them."""
+    from shoal.policy.suggestions.context_loss import losses_together
+
+    found = losses_together(table, {one.name: one.hierarchy for one in guesses if one.role == QUASI}, k)
+    if found is None:
+        return guesses
+    return tuple(
+        guess
+        if guess.loss is None or guess.name not in found.losses
+        else dataclasses.replace(
+            guess, loss=dataclasses.replace(guess.loss, together=found.losses[guess.name], rows=found.rows)
+        )
+        for guess in guesses
+    )
+
+
 def _change_guess(guess: Guess, entry: Mapping[str, Any], why: str) -> Guess:
     """Return a guess with the entry that a template has for the column."""
     more = {key: value for key, value in entry.items() if key not in ("role", "hierarchy")}
+    if guess.loss is not None:  # the other columns have changed, too
+        guess = dataclasses.replace(guess, loss=dataclasses.replace(guess.loss, together=None))
     if not why:
         return dataclasses.replace(guess, more=more)
     removed = ROLES[entry["role"]].removed

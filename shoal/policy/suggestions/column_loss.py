@@ -1,4 +1,4 @@
-"""What a column would lose by itself: the information loss of a release that has only this quasi-identifier."""
+"""What a column would lose: by itself, in a release that has only this quasi-identifier, and together with others."""
 
 from __future__ import annotations
 
@@ -22,6 +22,10 @@ class OwnLoss:
     """If every published cell must be that of k rows, and nothing else is asked."""
     levels: tuple[float, ...]
     """If all values are shown at a level: each between the values and the top, from fine to coarse."""
+    together: float | None = None
+    """In a release of all quasi-identifiers by Mondrian; None if that is not known."""
+    rows: int = 0
+    """How many rows that release has."""
 
 
 def own_loss(values: pl.Series, spec: Spec, k: int) -> OwnLoss | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -15,10 +14,10 @@ from shoal.io import ReadOptions
 from shoal.io.read_options import ColumnReading
 from shoal.policy.suggestions.column_loss import OwnLoss, own_loss
 from shoal.policy.suggestions.content_rules import contacts_in, is_row_key, role_by_content
-from shoal.policy.suggestions.number_bands import bands
-from shoal.policy.suggestions.read_suggestions import AS_IT_IS, Told, suggest_reading
+from shoal.policy.suggestions.hierarchy_guess import Spec, suggest_hierarchy
+from shoal.policy.suggestions.known_columns import find_missing_words
+from shoal.policy.suggestions.read_suggestions import AS_IT_IS, Told, read_words_as_null, suggest_reading
 from shoal.policy.suggestions.vocabulary import (
-    is_code,
     is_household,
     is_key,
     is_numbering,
@@ -27,7 +26,6 @@ from shoal.policy.suggestions.vocabulary import (
     role_by_name,
     says_survey_weights,
 )
-from shoal.support.arrays import LongVector
 from shoal.support.brief import Brief
 
 REPEATED = (
@@ -48,8 +46,6 @@ FEW_ROWS = 20
 """With fewer rows, distinct numbers mean nothing: the ages of a dozen people may all differ too."""
 FREE_TEXT = 40
 """Texts with at least this mean length count as free text."""
-
-Spec = dict[str, Any] | str | None
 
 
 @dataclass(frozen=True)
@@ -88,6 +84,8 @@ class _Facts(Brief):
     """Distinct values, null included."""
     written: DateText | None = None
     """The format of the dates, if texts look like dates."""
+    labels: Mapping[Any, str] | None = None
+    """The names of its codes, if the file has them."""
 
     @property
     def dtype(self) -> pl.DataType:
@@ -113,13 +111,11 @@ def guess_columns(
 
     At least one column becomes a quasi-identifier.
     """
-    read = [
-        suggest_reading(column, options, options.labels.values.get(column.name))
-        if column.name not in options.columns
-        else Told(column, options.columns[column.name])
-        for column in table
-    ]
-    guesses = _with_roles_of_tables(tuple(_guess(_facts(own.values), own, k) for own in read), table.height)
+    read = [_read_column(column, options) for column in table]
+    labels = options.labels.values
+    guesses = _with_roles_of_tables(
+        tuple(_guess(_facts(own.values, labels.get(own.values.name)), own, k) for own in read), table.height
+    )
     # A column that is not published need not be read in any way.
     as_read = pl.DataFrame(
         {
@@ -168,6 +164,15 @@ def _with_roles_of_tables(guesses: tuple[Guess, ...], rows: int) -> tuple[Guess,
     return tuple(found)
 
 
+def _read_column(column: pl.Series, options: ReadOptions) -> Told:
+    """Return how a column should be read, if nobody has said so."""
+    if column.name in options.columns:
+        return Told(column, options.columns[column.name])
+    own = suggest_reading(column, options, options.labels.values.get(column.name))
+    words = find_missing_words(column.name, column) if own.reading == AS_IT_IS else ()
+    return read_words_as_null(column, words) if words else own
+
+
 def _with_quasi(guesses: tuple[Guess, ...]) -> tuple[Guess, ...]:
     if any(guess.role == "quasi" for guess in guesses):
         return guesses
@@ -184,20 +189,22 @@ def _with_quasi(guesses: tuple[Guess, ...]) -> tuple[Guess, ...]:
     return tuple(promoted if i == chosen else guess for i, guess in enumerate(guesses))
 
 
-def _facts(values: pl.Series) -> _Facts:
+def _facts(values: pl.Series, labels: Mapping[Any, str] | None = None) -> _Facts:
     filled = len(values) - values.null_count()
     try:
         distinct = values.n_unique()
     except pl.exceptions.PolarsError:
         distinct = len(values)  # nested and binary objects cannot always be counted
-    return _Facts(values.name, values, len(values), filled, distinct, dates_in(values))
+    return _Facts(values.name, values, len(values), filled, distinct, dates_in(values), labels)
 
 
 def _guess(facts: _Facts, own: Told, k: int) -> Guess:
     role, reason, advice = _role(facts)
     if is_survey_weight(facts.name) and facts.dtype.is_numeric():
         advice = WEIGHTS
-    hierarchy = suggest_hierarchy(facts.name, facts.values, facts.distinct) if role == "quasi" else None
+    hierarchy: Spec = None
+    if role == "quasi":
+        hierarchy = suggest_hierarchy(facts.name, facts.values, facts.distinct, labels=facts.labels)
     distinct = 0 if facts.filled == 0 else facts.distinct
     guess = Guess(facts.name, role, reason, hierarchy, distinct, advice, own.warning)
     if ROLES[role].removed:
@@ -297,53 +304,3 @@ def _numbers_cases(facts: _Facts, by_name: tuple[str, str] | None) -> bool:
 
 def _mean_length(values: pl.Series) -> float:
     return float(values.head(10_000).drop_nulls().str.len_chars().mean() or 0)  # type: ignore[arg-type]
-
-
-# --- hierarchies ------------------------------------------------------------------------------------------
-
-
-def suggest_hierarchy(name: str, values: pl.Series, distinct: int, counts: LongVector | None = None) -> Spec:
-    """Propose how to generalize a quasi-identifier, from its type, distribution and number of values.
-
-    With `counts`, values are distinct, and so many rows have each of them.
-    """
-    if distinct <= 3 or values.null_count() == len(values):
-        return "none"
-    if values.dtype in (pl.Date, pl.Datetime):
-        return _dates(values)
-    written = dates_in(values)
-    if written is not None:
-        # Other formats do not sort by date as text, so propose no hierarchy until the column is corrected.
-        return "none" if written.advice else _dates(values.str.to_date("%Y-%m-%d"))
-    if values.dtype.is_integer() and is_code(name):
-        return {"mask": "right"}
-    if values.dtype.is_numeric():
-        return bands(values, counts)
-    if values.dtype == pl.String:
-        return {"mask": "right"} if _are_codes(name, values) else "auto"
-    return "auto" if values.dtype in (pl.Categorical, pl.Enum) else "none"
-
-
-def _are_codes(name: str, values: pl.Series) -> bool:
-    """Return whether values are codes such as zip codes: short, equally long, and named so or all digits."""
-    some = values.drop_nulls().head(10_000)
-    lengths = some.str.len_chars()
-    usual = lengths.mode()[0]
-    alike = float((lengths == usual).mean() or 0) > 0.8
-    digits = bool(some.str.contains(r"^\d+$").all())
-    return alike and 3 <= usual <= 10 and (digits or is_code(name))
-
-
-def _dates(values: pl.Series) -> Spec:
-    first, last = values.min(), values.max()
-    if not isinstance(first, dt.date) or not isinstance(last, dt.date):
-        return "none"
-    days = (last - first).days
-    levels = ["day"] if values.dtype == pl.Datetime else []
-    if days > 10 * 365:
-        levels += ["month", "year", "decade"]
-    elif days > 365:
-        levels += ["month", "quarter", "year"]
-    elif days > 31:
-        levels += ["month", "quarter"]
-    return {"dates": levels} if levels else "none"

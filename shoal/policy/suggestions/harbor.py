@@ -12,6 +12,7 @@ from shoal.coding.hierarchy.kinds import parse_hierarchy
 from shoal.coding.hierarchy.kinds.cuts import Cuts
 from shoal.coding.hierarchy.kinds.dates import Dates
 from shoal.coding.hierarchy.kinds.widths import Widths
+from shoal.coding.hierarchy.known.ages import Ages
 from shoal.coding.roles import ROLES
 from shoal.errors import DataError
 from shoal.judging.models.safe_harbor import DIGITS, OLDEST, SAFE_HARBOR
@@ -146,6 +147,7 @@ def _of_age(entry: dict[str, Any], dtype: pl.DataType | None) -> tuple[dict[str,
     if dtype is not None and not dtype.is_numeric():
         return {**entry, HARBOR: "age"}, ""
     kind = parse_hierarchy(entry.get("hierarchy"))
+    kind = parse_hierarchy(Ages.spec) if entry.get("hierarchy") == {"known": Ages.name} else kind
     own = kind.settings() if isinstance(kind, Widths | Cuts) else {}
     spec = {**{key: _plain(value) for key, value in own.items()}, "top": OLDEST + 1}
     return _generalize_column(entry, "age", spec), f"ages over {OLDEST} are one group"

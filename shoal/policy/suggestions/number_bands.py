@@ -1,4 +1,4 @@
-"""Starter bands for numbers: nested cuts at round numbers, where they save most."""
+"""Bands for numbers: of round widths, or nested cuts at round numbers where they save most."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from shoal.coding.hierarchy.known.amounts import Amounts
 from shoal.support.arrays import FloatVector, LongVector
 
 LEVELS = 4
@@ -107,6 +108,32 @@ def _multiple(low: float, high: float, step: Decimal) -> float | None:
 def _tidy(number: float) -> float:
     """Return whole numbers as integers."""
     return int(number) if number.is_integer() else number
+
+
+CROWDED = 1 / 3
+"""If more rows than this share are in one of the bands, bands of another size say more."""
+
+
+def regular_bands(values: pl.Series, counts: LongVector | None = None) -> dict[str, Any] | str:
+    """Return bands of equal round widths; bands that grow with the amount if most rows would be in a single one and
+    these divide them. "none" if there is nothing to divide.
+    """
+    spec = even_widths(values)
+    if not isinstance(spec, dict):
+        return spec
+    numbers = values.cast(pl.Float64, strict=False).to_numpy()
+    usual = np.isfinite(numbers)
+    rows = np.ones(int(usual.sum())) if counts is None else counts[usual].astype(np.float64)
+    even = _fullest(np.floor(numbers[usual] / spec["widths"][0]), rows)
+    points = np.array(Amounts.spec["cuts"][0], np.float64)
+    growing = _fullest(np.searchsorted(points, numbers[usual], side="right"), rows)
+    return {"known": Amounts.name} if even > CROWDED and growing < even else spec
+
+
+def _fullest(bands: np.ndarray[Any, Any], rows: FloatVector) -> float:
+    """Return the share of rows in the band that has the most."""
+    _, place = np.unique(bands, return_inverse=True)
+    return float(np.bincount(place, rows).max() / rows.sum()) if len(rows) else 0.0
 
 
 def even_widths(values: pl.Series) -> dict[str, Any] | str:

@@ -23,8 +23,9 @@ _ROLES = """\
 #   drop         not published, although it names nobody
 #   person       says whose a row is, where people have several; removed, and guarantees count people
 #   weight       survey weights: how many people of the population a row stands for; published as it is
-# Hierarchies: "auto" builds a tree from the data. Your own tree is usually better: name a CSV file with lines
-# like value;group;larger group;* or write { tree = { group = ["value", "value"] } }.
+# Hierarchies: { known = ".." } is a code system that Shoal knows. With "none", numbers and dates become ranges, and
+# other values stay as they are or become *. Where you know groups that mean something, they lose less: name a CSV
+# file with lines like value;group;larger group;* or write { tree = { group = ["value", "value"] } }.
 """
 
 
@@ -122,7 +123,7 @@ def _column(guess: Guess) -> str:
     if guess.hierarchy is not None:
         lines.append(f"hierarchy = {toml.value(guess.hierarchy)}")
         if guess.loss is not None:
-            lines.append(f"# {_losses(guess.loss)}")
+            lines += [f"# {line}" for line in _losses(guess.loss)]
     lines += [f"{toml.key(key)} = {toml.value(value)}" for key, value in guess.more.items()]
     return "\n".join(lines) + "\n"
 
@@ -181,17 +182,21 @@ def _write_reading(guess: Guess) -> list[str]:
     return lines
 
 
-def _losses(loss: OwnLoss) -> str:
-    """Say what a hierarchy loses by itself."""
-    alone = f"by itself, this column loses {_share(loss.alone)} (LM) at the k below"
-    if not loss.levels:
-        return alone
-    level = "its level loses" if len(loss.levels) == 1 else "its levels lose"
-    return f"{alone}; if all its values were shown there, {level} {', '.join(map(_share, loss.levels))}"
+def _losses(loss: OwnLoss) -> Iterator[str]:
+    """Yield what a hierarchy loses: together with the other columns, by itself, and at each of its levels."""
+    alone = f"by itself {_share(loss.alone)}"
+    if loss.together is None:
+        yield f"information loss (LM) at the k below: {alone}"
+    else:
+        rows = f" ({loss.rows:,} rows, method mondrian)"
+        yield f"information loss (LM) at the k below: {_share(loss.together)} with all columns{rows}; {alone}"
+    if loss.levels:
+        places = "level 1" if len(loss.levels) == 1 else f"levels 1 to {len(loss.levels)}"
+        yield f"loss with the whole column at {places}: {', '.join(map(_share, loss.levels))}"
 
 
 def _share(loss: float) -> str:
-    return "nothing" if loss == 0 else "less than 0.1 %" if loss < 0.001 else f"{100 * loss:.1f} %"
+    return "0 %" if loss == 0 else "less than 0.1 %" if loss < 0.001 else f"{100 * loss:.1f} %"
 
 
 def _privacy(suggestion: Suggestion) -> str:

@@ -13,16 +13,18 @@ import polars as pl
 from shoal.coding.hierarchy.distinct_values import distinct_values
 from shoal.coding.hierarchy.domains import number_domain
 from shoal.coding.hierarchy.kinds import KINDS, Kind, TableKind, parse_hierarchy
+from shoal.coding.hierarchy.kinds.auto_kind import Automatic
 from shoal.coding.hierarchy.kinds.cuts import Cuts
 from shoal.errors import ShoalError
 from shoal.judging.models.safe_harbor import OLDEST
-from shoal.policy.suggestions.guess import Spec, suggest_hierarchy
-from shoal.policy.suggestions.number_bands import even_widths
+from shoal.policy.suggestions.hierarchy_guess import Spec, suggest_hierarchy
+from shoal.policy.suggestions.number_bands import bands, even_widths
 from shoal.policy.suggestions.vocabulary import AGES, words_of
 from shoal.support.arrays import LongVector
 
 DEEPEST = 12
 """A proposal with more levels is not worth reading."""
+ALPHABETICAL = "groups of neighbours in the alphabet: only where this order means something"
 PARTS = 8
 """Into how many groups of about equal size the finest quantiles divide the rows."""
 
@@ -41,17 +43,18 @@ def proposals(name: str, values: pl.Series, counts: LongVector) -> list[Proposal
 
     `values` are distinct, `counts` are their rows. Kinds that list all values are left out: only people know them.
     """
-    best = suggest_hierarchy(name, values, len(values), counts)
-    banded = isinstance(best, dict) and Cuts.name in best
-    guesses = [Proposal(best, "bands that are narrow where many people are" if banded else "")]
+    guesses = [Proposal(suggest_hierarchy(name, values, len(values), counts))]
     if values.dtype.is_numeric():
         guesses.append(Proposal(even_widths(values), "bands of equal width"))
+        irregular = "bands that are narrow where many people are: least loss, but irregular"
+        guesses.append(Proposal(bands(values, counts), irregular))
         if AGES.intersection(words_of(name)):
             grouped = {"widths": [5, 10], "top": OLDEST + 1}
             guesses.append(Proposal(grouped, f"ages over {OLDEST} are one group, which no release divides"))
     guesses.append(Proposal(quantile_cuts(values, counts), "quantiles: about as many rows in each band"))
+    unordered = values.dtype == pl.String
     others = [
-        Proposal(kind.example)
+        Proposal(kind.example, ALPHABETICAL if unordered and kind.name == Automatic.name else "")
         for kind in KINDS.values()
         if not kind.knows_domain and _is_for(kind, values) and _builds(kind.parse(kind.example), values)
     ]
@@ -61,7 +64,7 @@ def proposals(name: str, values: pl.Series, counts: LongVector) -> list[Proposal
         first = one in guesses or not any(_same_kind(one.spec, other.spec) for other in found)
         if one.spec is not None and not same and first:
             # A word says all about itself, whatever led to it.
-            found.append(one if isinstance(one.spec, dict) else Proposal(one.spec))
+            found.append(one if isinstance(one.spec, dict) or one in others else Proposal(one.spec))
     return found
 
 

@@ -161,6 +161,15 @@ def suggest_reading(column: pl.Series, options: ReadOptions, labels: Mapping[Any
     return Told(values, reading, (f"{listed} looks like {word} ({why}; {format_count(often, 'row')})",))
 
 
+def read_words_as_null(column: pl.Series, words: Sequence[str]) -> Told:
+    """Return a column of codes in which some words mean no value. O(n)."""
+    values = _without(column, ColumnReading(tuple(words)))
+    gone = values.null_count() - column.null_count()
+    listed = ", ".join(f"'{word}'" for word in words)
+    reason = f"{listed} beside codes means no value ({format_count(gone, 'row')})"
+    return Told(values, ColumnReading(tuple(words)), (reason,))
+
+
 def _of_texts(column: pl.Series, options: ReadOptions) -> Told:
     distinct = column.drop_nulls().unique()
     words = [text for text in distinct.head(100_000).to_list() if is_missing_word(text)]

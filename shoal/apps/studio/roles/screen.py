@@ -25,7 +25,7 @@ from shoal.policy.column_section import Column
 from shoal.policy.privacy import SENSITIVE_KEYS
 from shoal.policy.problems import format_path
 from shoal.policy.suggestions.column_uniqueness import find_identifying_sets, minimal_sets
-from shoal.policy.suggestions.guess import suggest_hierarchy
+from shoal.policy.suggestions.hierarchy_guess import suggest_hierarchy
 from shoal.policy.suggestions.sensitivity import as_privacy, distribution_of, protect_columns
 from shoal.support.wording import format_count, printable
 

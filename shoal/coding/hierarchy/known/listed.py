@@ -25,10 +25,13 @@ class Entry(NamedTuple):
         return (self.spellings[system] if system < len(self.spellings) else "") or self.spellings[0]
 
 
+_LEFT_OUT = frozenset(" .,'’`´-–()_")
+
+
 def plain(text: str) -> str:
     """Return a text without accents, capitals, points and spaces: as spellings are compared."""
-    bare = unicodedata.normalize("NFKD", text.strip().replace("ß", "ss"))
-    return "".join(letter for letter in bare.casefold() if letter.isalnum())
+    bare = unicodedata.normalize("NFKD", text.strip().replace("ß", "ss")).casefold()
+    return "".join(letter for letter in bare if letter not in _LEFT_OUT and not unicodedata.combining(letter))
 
 
 @dataclass(frozen=True)
