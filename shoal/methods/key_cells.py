@@ -14,7 +14,11 @@ import numpy as np
 
 from shoal.judging.linking.key_matches import DENSE, SMALL, Chosen
 from shoal.support.arrays import BoolVector, FloatMatrix, FloatVector, IntMatrix, IntVector, LongVector
+from shoal.support.machine.threads import PIECE, in_threads
 from shoal.support.run import Run
+
+SHARES = 4
+"""The sets are counted in so many shares, in threads."""
 
 
 class Shown:
@@ -39,6 +43,14 @@ class Shown:
         """Return ``[columns, rows]`` in how many sets with the column a row shows the same as fewer than k - 1 others.
         O(sets x rows).
         """
+        step = max(1, -(-len(self.sets) // SHARES))
+        shares = [self.sets[at : at + step] for at in range(0, len(self.sets), step)]
+        found = np.zeros((len(self.nodes), len(self.rows)), np.int32)
+        for own in in_threads(self._count_share, shares, many=len(self.sets) * len(self.rows) > PIECE):
+            found += own
+        return found
+
+    def _count_share(self, sets: Sequence[Chosen]) -> IntMatrix:
         from shoal.kernels.grouping import distinct_rows
         from shoal.kernels.key_sets import add_failing
 
@@ -46,7 +58,7 @@ class Shown:
         found = np.zeros((len(self.nodes), rows), np.int32)
         nothing = np.zeros(rows, np.int32)
         known: tuple[Chosen, IntVector] = ((), nothing)
-        for chosen in self.sets:
+        for chosen in sets:
             *others, last = chosen
             places = math.prod(self.spans[j] for j in chosen)
             if places > max(DENSE * rows, SMALL):

@@ -129,6 +129,42 @@ def test_requirements_about_all_columns_do_not_go_with_sets():
         Policy.from_keywords(quasi=NAMES, sensitive=["s"], keys={"any": 2}, l=2)
 
 
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"person": ["p"]}, "known-columns is about rows, not about people"),
+        (
+            {"earlier": ["january.csv"]},
+            "privacy.earlier: is about an adversary who knows all quasi-identifiers",
+        ),
+        ({"adversary": ["knows-members"]}, "privacy.adversary: is about an adversary who knows all"),
+        ({"risk": {"highest": 0.2}}, "privacy.risk: is about an adversary who knows all quasi-identifiers"),
+    ],
+    ids=str,
+)
+def test_what_does_not_go_with_sets_is_named(more, said):
+    with pytest.raises(PolicyError) as caught:
+        Policy.from_keywords(quasi=NAMES, k=2, keys={"any": 2}, **more)
+    assert said in str(caught.value)
+
+
+def test_spark_says_that_it_cannot_judge_sets():
+    from shoal.engines.spark.unsupported import check_judging
+
+    problems = [str(one) for one in check_judging(policy(any=2))]
+    assert any(
+        "known-columns is verified by matching people and rows across the whole table" in one
+        for one in problems
+    )
+
+
+def test_the_note_about_sensitive_columns_does_not_ask_for_what_is_rejected():
+    rows = table_of([("0", "0", "0")] * 4).with_columns(s=pl.Series(["x", "y", "x", "y"]))
+    made = shoal.anonymize(rows, quasi=NAMES, sensitive=["s"], k=2, keys={"any": 1}, method="full-domain")
+    assert any("l does not go together with privacy.keys" in note for note in made.notes)
+    assert not any("add l" in note for note in made.notes)
+
+
 def test_too_many_sets_are_not_counted():
     names = [f"q{j}" for j in range(40)]
     with pytest.raises(PolicyError, match="3,838,380 sets of columns are too many to count"):

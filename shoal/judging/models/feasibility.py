@@ -104,9 +104,13 @@ def find_unprotected(table: CodedTable, requirements: Requirements) -> list[str]
     about = {model.column for model in requirements.models if hasattr(model, "column")}
     if None in about:
         return []
+    advice = f"a class may show a single value; add l ({format_setting('privacy.l', ...)})"
+    if requirements.known_sets is not None:
+        advice = (
+            "all rows that match a person may show one value, and l does not go together with privacy.keys"
+        )
     return [
-        f"nothing in the policy protects the sensitive column `{attribute.name}`: a class may show a single value; "
-        f"add l ({format_setting('privacy.l', ...)})"
+        f"nothing in the policy protects the sensitive column `{attribute.name}`: {advice}"
         for index, attribute in enumerate(table.sensitive)
         if index not in about
     ]
