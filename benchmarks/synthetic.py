@@ -45,13 +45,11 @@ def main(rows):
         last[:] = [stage, now]
 
     audit = shoal.audit_synthetic(synthetic, train, holdout, seed=1, progress=progress)
-    print(
-        f"{rows:,} rows x {len(train.columns)} columns, holdout {rows // 2:,}: {time.perf_counter() - begin:.1f} s"
-    )
-    print("  " + ", ".join(f"{stage} {seconds:.1f}" for stage, seconds in spent.items()))
-    print(
-        f"  holds {audit.holds}, area {audit.membership.area:.3f}, minimal uniques of up to {audit.largest} columns"
-    )
+    passed, used = time.perf_counter() - begin, time.process_time() - used
+    size = f"{rows:,} rows x {len(train.columns)} columns, holdout {rows // 2:,}"
+    print(f"{size}: {used:.0f} s of processors, {passed:.0f} s passed")
+    print("  of processors: " + ", ".join(f"{stage} {seconds:.0f}" for stage, seconds in spent.items()))
+    print(f"  holds {audit.holds}, minimal uniques of up to {audit.largest} columns")
 
 
 if __name__ == "__main__":

@@ -138,19 +138,23 @@ def describe_outcome(audit: SyntheticAudit) -> tuple[State, str, str]:
     return "plain", "These attacks found no leak", NOT_SAFE
 
 
+def sections_of(audit: SyntheticAudit, edition: str) -> list[Section]:
+    """Return the sections of an edition."""
+    parts = [_answers(audit), _attacks(audit), _distances(audit), _useful(audit)]
+    return [*parts, *([] if edition == "public" else [_rows(audit)]), _limits(audit)]
+
+
 def report_html(audit: SyntheticAudit, edition: str) -> str:
     """Return the page of an edition."""
     check_known("edition", edition, EDITIONS)
-    public = edition == "public"
     told = ", ".join(f"{name} {format_count(rows, 'row')}" for name, rows in audit.rows.items())
     head = Head(
         name="a synthetic table",
         lead=f"{told}; {format_count(len(audit.columns), 'column')}. Attacked: up to {audit.targets:,} of each.",
-        public=public,
+        public=edition == "public",
         wording=WORDING,
     )
-    parts = [_answers(audit), _attacks(audit), _distances(audit), _useful(audit)]
-    return page(head, _face(audit), [*parts, *([] if public else [_rows(audit)]), _limits(audit)])
+    return page(head, _face(audit), sections_of(audit, edition))
 
 
 def _face(audit: SyntheticAudit) -> Face:

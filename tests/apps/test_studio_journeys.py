@@ -71,6 +71,31 @@ def test_audit_of_another_tools_output(studio: Callable[..., Visit], tmp_path: P
         expect(shown).to_contain_text("holds" if holds else "violated")
 
 
+def test_a_synthetic_table(studio: Callable[..., Visit], tmp_path: Path) -> None:  # noqa: F811
+    from playwright.sync_api import expect
+
+    from tests.inputs.generators import bootstrap, population
+
+    both = population(600, 1)
+    tables = {"train": both[:300], "control": both[300:], "synth": bootstrap(both[:300], 300, 2)}
+    for name, table in tables.items():
+        table.write_csv(tmp_path / f"{name}.csv")
+    visit = studio()
+    page = visit.go("synthetic")
+    page.get_by_label("Synthetic table", exact=True).fill(str(tmp_path / "synth.csv"))
+    page.get_by_label("Original", exact=True).fill(str(tmp_path / "train.csv"))
+    page.get_by_role("button", name="Attack it").click()
+    expect(page.get_by_role("heading", name="The risk cannot be known")).to_be_visible(timeout=LONG)
+    page.locator("#file-holdout").set_input_files(tmp_path / "control.csv")
+    expect(page.get_by_text("Given: control.csv.")).to_be_visible()
+    page.get_by_role("button", name="Attack it").click()
+    expect(page.get_by_role("heading", name="Training rows leak")).to_be_visible(timeout=LONG)
+    expect(page.get_by_role("row", name="Copies: exact copies").first).to_contain_text("%")
+    with page.expect_download() as downloaded:
+        page.get_by_role("link", name="Download the public report").click()
+    assert "Training rows leak" in downloaded.value.path().read_text(encoding="utf-8")
+
+
 def test_a_network(studio: Callable[..., Visit], tmp_path: Path) -> None:  # noqa: F811
     from playwright.sync_api import expect
 

@@ -166,6 +166,15 @@ _ALL = (
         needs_data=False,
     ),
     Screen(
+        key="synthetic",
+        title="Synthetic data",
+        aim="Attack a synthetic table that any tool made: what does it give away about the people it was trained on?",
+        tour="Give the synthetic table, the table that it was trained on, and a holdout. Every attack is tried on "
+        "both, and what succeeds more often on the training rows is a leak.",
+        is_step=False,
+        needs_data=False,
+    ),
+    Screen(
         key="network",
         title="Network",
         aim="Publish a social network as clusters of people, so that nobody is found by attributes or by contacts.",
