@@ -81,7 +81,7 @@ bench: $(VENV)-bench/bench
 
 # The figures of the papers, and ours next to them; hours, not minutes. One alone: python -m experiments.hybrid
 EXPERIMENTS := hybrid p_sensitive network presence presence_known non_homogeneous k_type linkage population_risk refinement synthetic \
-	grid_labels
+	grid_labels attack_table
 experiments: $(VENV)/dev
 	@for name in $(EXPERIMENTS); do echo "experiments/$$name"; $(BIN)/python -m experiments.$$name || exit 1; done
 

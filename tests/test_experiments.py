@@ -118,3 +118,11 @@ def test_the_script_about_rings_still_runs():
     assert 0 < script.anatomy(table, 3) < 1
     lines = script.attacks()
     assert any(line.startswith("| one rotation per ring |") for line in lines)
+
+
+def test_the_page_of_attacks_shows_the_table_that_was_computed():
+    """``python -m experiments.attack_table`` writes both."""
+    table = (FOLDER / "attack_table.md").read_text(encoding="utf-8").partition("\n\n")[2]
+    page = (FOLDER.parent / "docs" / "attacks" / "index.md").read_text(encoding="utf-8")
+    assert table in page
+    assert table.count("\n") > 30
