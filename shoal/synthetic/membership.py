@@ -29,7 +29,7 @@ class Membership:
     error: float
     """The standard error of the area (Hanley and McNeil 1982)."""
     found: Rate
-    """The training rows that are nearer than all but 1 % of the holdout rows."""
+    """The training rows that are accused if the nearest are, and 1 % of the holdout rows with them."""
 
     def interval(self, normal: float = NORMAL_95) -> tuple[float, float]:
         """Return the interval of the area."""
@@ -74,8 +74,16 @@ def guess_membership(train: IntVector, control: IntVector) -> Membership:
     )
     # Without any variance, as with an area of 1, one wrong order of rows more or less remains possible.
     error = max(sqrt(max(variance, 0.0)), 1 / max(min(own, other), 1) / 2)
-    limit = np.sort(control)[int(FALSE_ALARMS * other)]
-    return Membership(area, error, Rate.of_hits(train < limit))
+    return Membership(area, error, Rate(share_found(train, control), own))
+
+
+def share_found(train: IntVector, control: IntVector) -> float:
+    """Return the share of the training rows that are accused if 1 % of the holdout rows may be. Of rows at the same
+    distance as the last, a part is drawn that fills the 1 %: many may be exact copies.
+    """
+    limit = np.sort(control)[min(int(FALSE_ALARMS * len(control)), len(control) - 1)]
+    part = (FALSE_ALARMS - float((control < limit).mean())) / float((control == limit).mean())
+    return float((train < limit).mean() + part * (train == limit).mean())
 
 
 def chance_to_be_nearer(train: IntVector, control: IntVector) -> float:

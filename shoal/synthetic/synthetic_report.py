@@ -273,7 +273,7 @@ def _chart(tried: Sequence[Attempt]) -> Chart:
         groups.append(Bars(name, shares, [format_rate(rate) for rate in rates], filled))
     title, words = (
         "Success on training rows and on holdout rows",
-        "A longer bar of training rows than of holdout rows is a leak.",
+        "Where the bar of training rows is longer than chance explains, they leak: see the marks above.",
     )
     rows = [(label, *(group.texts[at] for group in groups)) for at, label in enumerate(labels)]
     table = Table(title, ("attack", "holdout rows", "training rows"), rows)

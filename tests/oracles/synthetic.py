@@ -97,3 +97,16 @@ def returning_uniques(rows, synthetic, largest):
         back = [any(part(other, columns) == part(row, columns) for other in synthetic) for columns in own]
         found.append(sum(back) / len(back) if back else None)
     return found
+
+
+def accused(train, control, alarms):
+    """The share of training rows that are accused, nearest first, while `alarms` of the holdout rows are."""
+    left, found = alarms, 0.0
+    for distance in sorted(set(control) | set(train)):
+        others = sum(one == distance for one in control) / len(control)
+        own = sum(one == distance for one in train) / len(train)
+        part = 1.0 if others <= left else left / others
+        found, left = found + part * own, left - part * others
+        if part < 1.0:
+            break
+    return found

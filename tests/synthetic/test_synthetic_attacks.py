@@ -118,7 +118,16 @@ def test_membership_by_pairs(seed):
     )
     found = guess_membership(train.astype(np.int32), control.astype(np.int32))
     assert found.interval()[0] <= found.area <= found.interval()[1]
-    assert found.found.share == np.mean(train < np.sort(control)[0])
+    assert found.found.share == pytest.approx(oracles.synthetic.accused(train, control, 0.01))
+
+
+def test_copies_among_the_holdout_do_not_hide_those_of_the_training_rows():
+    """18 % of the holdout and 26 % of the training rows are exact copies: accusing one in 18 of them accuses 1 % of
+    the holdout and 1.44 % of the training rows, not nobody.
+    """
+    train = np.array([0] * 26 + [5] * 74, np.int32)
+    control = np.array([0] * 18 + [5] * 82, np.int32)
+    assert guess_membership(train, control).found.share == pytest.approx(0.26 / 18)
 
 
 def test_the_interval_of_the_area_covers_one_half_if_nothing_differs():
