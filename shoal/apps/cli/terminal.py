@@ -203,13 +203,17 @@ def suggestion(found: Suggestion, data: Any, output: Path) -> None:
     table = Table(box=None, pad_edge=False)
     for column in ("column", "role", "loses", "because"):
         table.add_column(column)
+    known = [guess.loss for guess in found.columns if guess.loss is not None]
+    together = bool(known) and all(one.together is not None for one in known)
     for guess in found.columns:
-        loss = "" if guess.loss is None else f"{guess.loss.alone:.1%}"
+        lost = None if guess.loss is None else guess.loss.together if together else guess.loss.alone
+        loss = "" if lost is None else f"{lost:.1%}"
         table.add_row(escape(printable(guess.name)), guess.role, loss, escape(guess.reason))
     console.print(table)
-    console.print(
-        f"loses: information loss (LM) of the hierarchy if k = {found.k} were asked of this column alone"
-    )
+    words = f"of this column alone, for k = {found.k}"
+    if together:
+        words = f"in a release of all quasi-identifiers for k = {found.k} (mondrian, {known[0].rows:,} rows)"
+    console.print(f"loses: information loss (LM) {words}")
     if found.notation:
         console.print(f"[yellow]reading:[/] {escape(printable(found.notation))}", soft_wrap=True)
     for guess in found.columns:
