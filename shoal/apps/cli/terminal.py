@@ -210,10 +210,10 @@ def suggestion(found: Suggestion, data: Any, output: Path) -> None:
         loss = "" if lost is None else f"{lost:.1%}"
         table.add_row(escape(printable(guess.name)), guess.role, loss, escape(guess.reason))
     console.print(table)
-    words = f"of this column alone, for k = {found.k}"
+    basis = f"of this column alone, for k = {found.k}"
     if together:
-        words = f"in a release of all quasi-identifiers for k = {found.k} (mondrian, {known[0].rows:,} rows)"
-    console.print(f"loses: information loss (LM) {words}")
+        basis = f"in a release of all quasi-identifiers for k = {found.k} (mondrian, {known[0].rows:,} rows)"
+    console.print(f"loses: information loss (LM) {basis}")
     if found.notation:
         console.print(f"[yellow]reading:[/] {escape(printable(found.notation))}", soft_wrap=True)
     for guess in found.columns:
