@@ -17,6 +17,10 @@ from shoal.support.arrays import BoolVector, FloatMatrix, FloatVector, IntMatrix
 from shoal.support.machine.threads import PIECE, in_threads
 from shoal.support.run import Run
 
+ROUNDS = 12
+"""The nodes of a column are tried so many times; each time without the cells of rows that failed."""
+RESTORED = 1.2
+"""Cells that get their nodes back save at most about a sixth, so more than this is too much before."""
 SHARES = 4
 """The sets are counted in so many shares, in threads."""
 
@@ -39,14 +43,15 @@ class Shown:
         """``[columns, rows]`` which cells show `*`."""
         return np.stack([own == span - 1 for own, span in zip(self.nodes, self.spans, strict=True)])
 
-    def count_failing(self) -> IntMatrix:
+    def count_failing(self, sets: Sequence[Chosen] | None = None) -> IntMatrix:
         """Return ``[columns, rows]`` in how many sets with the column a row shows the same as fewer than k - 1 others.
         O(sets x rows).
         """
-        step = max(1, -(-len(self.sets) // SHARES))
-        shares = [self.sets[at : at + step] for at in range(0, len(self.sets), step)]
+        asked = self.sets if sets is None else sets
+        step = max(1, -(-len(asked) // SHARES))
+        shares = [asked[at : at + step] for at in range(0, len(asked), step)]
         found = np.zeros((len(self.nodes), len(self.rows)), np.int32)
-        for own in in_threads(self._count_share, shares, many=len(self.sets) * len(self.rows) > PIECE):
+        for own in in_threads(self._count_share, shares, many=len(asked) * len(self.rows) > PIECE):
             found += own
         return found
 
@@ -94,13 +99,14 @@ class Shown:
 
         In each round, every row that fails gets one more `*`: in the column that cures the most failing sets for what
         it loses. `prices` is ``[column][node]`` what a cell loses more with `*`. Rows never lose a `*`, so it ends, at
-        the latest when all cells show one.
+        the latest when all cells show one. Then cells get their nodes back where no row fails by it.
         """
-        spent = 0.0
+        spent, before = 0.0, [own.copy() for own in self.nodes]
         while True:
             cured = self.count_failing()
             fails = cured.any(axis=0)
             if not fails.any():
+                self._restore_cells(before, run)
                 return True
             stars = self.stars
             cured[stars] = 0
@@ -114,8 +120,28 @@ class Shown:
             if (fails & ~helped).any():
                 spent += self._add_stars(cost)
             run.progress("suppress cells", 1 - float(fails.mean()))
-            if spent > most:
+            if spent > RESTORED * most:
                 return False
+
+    def _restore_cells(self, before: Sequence[IntVector], run: Run) -> None:
+        """Show nodes again, column by column, where `*` is not needed any more. O(columns x sets x rows)."""
+        for j, span in enumerate(self.spans):
+            tried: LongVector = np.flatnonzero((self.nodes[j] == span - 1) & (before[j] != span - 1))
+            own = [chosen for chosen in self.sets if j in chosen]
+            for _ in range(ROUNDS):
+                if not len(tried):
+                    break
+                self.nodes[j][tried] = before[j][tried]
+                fails: BoolVector = np.asarray(self.count_failing(own).any(axis=0))
+                if not fails.any():
+                    break
+                # If only other rows fail, too few rows with `*` are left for them: all of these keep it.
+                good = tried[~fails[tried]] if fails[tried].any() else tried[:0]
+                self.nodes[j][tried] = span - 1
+                tried = good
+            else:
+                self.nodes[j][tried] = span - 1
+            run.progress("restore cells", (j + 1) / len(self.spans))
 
     def _add_stars(self, cost: FloatMatrix) -> float:
         """Where fewer than k rows show `*` in all columns of a set, let the rows follow that lose least by it; return
