@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import stat
 import sys
@@ -17,6 +18,7 @@ pytest.importorskip("starlette", reason="Studio is not installed: pip install 's
 
 from starlette.datastructures import FormData, QueryParams
 
+import shoal
 from shoal.apps.studio.data.source import Source
 from shoal.apps.studio.handover import screen as handover
 from shoal.apps.studio.handover.items import PAPERS, Item, items, written
@@ -52,6 +54,19 @@ def made(folder: Path, output: str = "release.csv") -> Made:
         folder=folder, output=output, policy=POLICY, summary=SUMMARY, columns=["age"], sections=[],
         conclusion=Conclusion("pass"), loss=0.1, smallest=5, risk_before=1.0, risk=0.2,
     )  # fmt: skip
+
+
+def test_the_policy_names_the_method_that_auto_chose(project: Project, tmp_path: Path) -> None:
+    """What is handed over makes the same release again, without a second search."""
+    table = pl.DataFrame({"age": [20 + row % 40 for row in range(80)]})
+    asked = Policy.from_keywords(quasi=["age"], k=5, method="auto")
+    first = shoal.anonymize(table, asked, seed=3)
+    release = replace(made(tmp_path / "one"), policy=asked.to_toml())
+    (release.folder / RECORD).write_text(json.dumps(first.record))
+    text = next(item.text for item in items(project, release) if item.key == "policy")
+    pinned = Policy.from_toml(text)
+    assert pinned.method.name == first.method != "auto"
+    assert shoal.anonymize(table, pinned, seed=3).table.equals(first.table)
 
 
 def keys(project: Project, release: Made) -> set[str]:

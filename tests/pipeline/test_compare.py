@@ -33,6 +33,20 @@ from shoal.policy import Policy
 from shoal.policy.encode_table import encode_with_population
 from shoal.release.verdict import Verdict
 
+
+def test_every_policy_shows_risk_and_a_frontier():
+    """A limit of the risk, or t, names no adversary whose attack decides; the risk is shown all the same."""
+    table = pl.DataFrame(
+        {"age": [20 + row % 50 for row in range(200)], "ill": [f"d{row % 5}" for row in range(200)]}
+    )
+    for asked in ({"risk": {"highest": "1/5"}}, {"t": {"equal": 0.4}}, {"k": 5}):
+        found = shoal.compare(table, quasi=["age"], sensitive=["ill"], methods=["mondrian"], seed=1, **asked)
+        done = [one for one in found.trials if one.status == "done"]
+        assert done
+        assert all(0 < one.risk <= 1 for one in done)
+        assert found.frontier()
+
+
 # --- numbers side by side ---------------------------------------------------------------------------------------
 
 
@@ -95,7 +109,8 @@ def test_frontier_and_best_are_what_they_say(found, lower):
 def test_an_attack_that_does_not_decide_rules_nothing_out():
     assert trial(0.1, 0.1, at_risk=3, decides=False).withstands
     assert not trial(0.1, 0.1, at_risk=3).withstands
-    assert trial(0.1, 0.1, decides=False).risk is None
+    # Without one that decides, the risk is the one for information.
+    assert trial(0.1, 0.1, decides=False).risk == 0.1
 
 
 @given(found=st.lists(trials, max_size=4))

@@ -36,7 +36,7 @@ from shoal.policy import Policy, toml
 from shoal.policy.file_limits import for_file, places_in
 from shoal.policy.sources import inputs_of, name_of, without_folders
 from shoal.release.conclusion import Conclusion
-from shoal.release.received.read_record import read_record
+from shoal.release.received.read_record import pin_choice, read_record
 from shoal.release.two_tables import second_beside
 from shoal.support.run import Progress, silent
 from shoal.support.wording import printable
@@ -116,7 +116,8 @@ def evidence(
     study = study_release(received, chosen, comparison, sign_off, most)
     draft = Draft.of(received, study, told, most)
     texts, copies = draft.texts(), draft.copies()
-    movable = _movable(chosen, (*OWN, *(Path(name).name for name in copies)))
+    pinned = Policy.from_dict(pin_choice(chosen.to_dict(), told), chosen.base)
+    movable = _movable(pinned, (*OWN, *(Path(name).name for name in copies)))
     texts[f"{PRIVATE}/policy.toml"] = movable.text
     copies |= {f"{PRIVATE}/{name}": path for path, name in movable.inside.items()}
     outside = {name: digest(path) for path, name in movable.outside.items() if path.is_file()}

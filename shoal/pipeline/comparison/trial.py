@@ -10,6 +10,7 @@ from pydantic import TypeAdapter
 
 from shoal.errors import DataError
 from shoal.judging.attacks import ATTACKS
+from shoal.judging.models.threats import RE_IDENTIFICATION
 from shoal.release.conclusion import Conclusion, conclude
 from shoal.release.results import plain
 from shoal.release.verdict import Verdict
@@ -22,6 +23,11 @@ allow it. ``failed``: the release violates the policy, or the method failed. ``t
 """
 
 NOT_TOLD = "only the comparison itself shows why, because the reason may be about few rows"
+
+
+def _identifies(attack: str) -> bool:
+    """Return whether an attack finds rows of people, and not only their sensitive values."""
+    return attack in ATTACKS and ATTACKS[attack].threat == RE_IDENTIFICATION
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -121,8 +127,13 @@ class Trial:
 
     @property
     def risk(self) -> float | None:
-        """Expected share of people that the strongest of the deciding attacks identifies; None if there is none."""
-        shares = [outcome.success for outcome in self.attacks if outcome.decides]
+        """Expected share of people that the strongest of the deciding attacks identifies. Without such an attack, as
+        where the policy limits only the risk or t: the strongest re-identification for information. None if nothing was
+        tried.
+        """
+        deciding = [outcome for outcome in self.attacks if outcome.decides]
+        told = deciding or [outcome for outcome in self.attacks if _identifies(outcome.attack)]
+        shares = [outcome.success for outcome in told]
         return max((share for share in shares if share is not None), default=None)
 
     @property

@@ -9,7 +9,7 @@ from typing import Any
 
 from shoal.judging.measures import MEASURES
 from shoal.methods import METHODS
-from shoal.pipeline.explanation.relaxations import Kind
+from shoal.pipeline.explanation.relaxations import Kind, Strength, strength_of
 from shoal.release.results import plain
 from shoal.support.brief import html_table
 from shoal.support.wording import format_count, format_parts, number, printable
@@ -19,6 +19,12 @@ NOTHING = 1e-9
 NOT_TRIED = "not tried: no time left"
 WIDTH = 100
 """Characters of a line."""
+HEADS: dict[Strength, str] = {
+    "same": "Without weakening a requirement (another method, a few more rows left out):",
+    "weaker": "With a weaker requirement, which protects less:",
+    "exposed": "With a column that nothing protects any more; only if nobody can look it up elsewhere:",
+}
+"""What a step does to the protection -> what is said above such steps, in the order in which they are named."""
 MOST = 8
 """How many remedies are named."""
 
@@ -48,6 +54,11 @@ class Cost:
     def words(self) -> str:
         """Name the change in one line."""
         return printable(f"{self.what}: {self.before} → {self.after}")
+
+
+def place_of(cost: Cost) -> int:
+    """Return where a step stands: first what weakens no requirement, last what leaves a column unprotected."""
+    return list(HEADS).index(strength_of(cost.kind, cost.what))
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -106,11 +117,13 @@ class Explanation:
         return sorted(own, key=self._rank)
 
     def best(self) -> list[Cost]:
-        """Return what would help most, best first. If there is no release, return what would give one."""
+        """Return what would help: first what costs no protection, then weaker requirements, then columns published as
+        they are; the best of each first. If there is no release, return what would give one.
+        """
         helps = [
             cost for cost in self.costs if cost.loss is not None and (cost.won is None or cost.won > NOTHING)
         ]
-        return sorted(helps, key=self._rank)
+        return sorted(helps, key=lambda cost: (place_of(cost), self._rank(cost)))
 
     def _rank(self, cost: Cost) -> tuple[bool, float]:
         if cost.loss is None:
@@ -203,14 +216,19 @@ class Explanation:
         found = self.best()[:MOST]
         if not found:
             return self._no_remedy() if self.costs else ""
-        lines = ["What would help most"]
-        for place, cost in enumerate(found, start=1):
-            what = f"{printable(cost.what)} published as it is" if cost.kind == "column" else cost.words
-            lines.append(f"  {place}. {what} ({self._outcome(cost, brief=True)})")
+        lines, place = ["What would help"], 0
+        for strength, head in HEADS.items():
+            own = [cost for cost in found if strength_of(cost.kind, cost.what) == strength]
+            lines += [_indent(head)] if own or strength == "same" else []
+            lines += ["    nothing that Shoal tried"] if not own and strength == "same" else []
+            for cost in own:
+                place += 1
+                what = f"{printable(cost.what)} published as it is" if cost.kind == "column" else cost.words
+                lines.append(f"    {place}. {what} ({self._outcome(cost, brief=True)})")
         lines.append(
             _indent(
-                "Every step except another method weakens a guarantee. Publish a column as it is only if nobody can "
-                "look it up elsewhere."
+                "A better hierarchy often saves more than any of these, and costs no protection: look at the columns "
+                "that lose most."
             )
         )
         return "\n".join(lines)
@@ -219,7 +237,7 @@ class Explanation:
         said = "Nothing that Shoal tried."
         if not self.feasible:
             said = "No single step that Shoal tried gives a release: see the reason above."
-        return f"What would help most\n{_indent(said)}"
+        return f"What would help\n{_indent(said)}"
 
     def _list_costs(self, costs: Sequence[Cost], *, names_only: bool = False) -> list[str]:
         names = [printable(cost.what) if names_only else cost.words for cost in costs]

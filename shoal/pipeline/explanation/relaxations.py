@@ -17,6 +17,10 @@ from shoal.support.wording import format_count, number
 
 Kind = Literal["requirement", "column", "method"]
 
+Strength = Literal["same", "weaker", "exposed"]
+"""What a step does to the protection: every requirement still holds, one is weaker, or a column loses it."""
+SUPPRESSION = "suppression"
+
 OTHERS = (METHODS.default, Agglomerative.name)
 """Methods that are tried instead: a fast one, and a careful one. `shoal compare` tries all."""
 LEAST_SUPPRESSION = 0.02
@@ -35,9 +39,21 @@ class Relaxation:
     policy: Policy
 
     @property
+    def strength(self) -> Strength:
+        """What the change does to the protection."""
+        return strength_of(self.kind, self.what)
+
+    @property
     def words(self) -> str:
         """Name the change in one line."""
         return f"{self.what}: {self.before} → {self.after}"
+
+
+def strength_of(kind: Kind, what: str) -> Strength:
+    """Return what a step does to the protection. Suppressed rows and another method change no requirement."""
+    if kind == "column":
+        return "exposed"
+    return "same" if kind == "method" or what == SUPPRESSION else "weaker"
 
 
 def relaxations(policy: Policy) -> list[Relaxation]:
@@ -90,7 +106,7 @@ def _without_earlier(raw: dict[str, Any]) -> None:
 def allow_suppression(policy: Policy, share: float) -> Iterator[Relaxation]:
     """Allow more suppression, if the policy is then valid."""
     yield from _build_relaxation(
-        policy, "requirement", "suppression", f"{policy.utility.suppression:.4g}", f"{share:.4g}",
+        policy, "requirement", SUPPRESSION, f"{policy.utility.suppression:.4g}", f"{share:.4g}",
         lambda raw: raw["utility"].update(suppression=share),
     )  # fmt: skip
 

@@ -117,8 +117,8 @@ PRESETS: dict[str, Preset] = {
             "open-data",
             "Open data",
             "For everybody, for ever: nobody can be narrowed down to fewer than 20 rows, and each of these groups "
-            "shows at least 3 different sensitive values. If these are two or rare, no group may differ much from the "
-            "whole table.",
+            "shows at least 3 different sensitive values. If these are two or rare, no group may differ much "
+            "from the whole table.",
             "A starting point of Shoal's own. 20 rows mean a risk of at most 5 % per person, at the careful end of "
             "what is usual for public files. No law sets this number.",
             ("What the sensitive values of a group have in common is not looked at: ask for t or beta as well.",),
@@ -138,6 +138,44 @@ PRESETS: dict[str, Preset] = {
             ("The contract, the place where they work and checks of what they take out are part of the protection.",),
             {"risk": {HIGHEST: "1/5"}},
             {"risk": "per person; classes of 5 rows or more", "l": "different sensitive values in every class"},
+            {"l": {DISTINCT: 2}},
+            0.02,
+        ),
+        Preset(
+            "public-use-file",
+            "Public use file of a statistical office",
+            "For everybody who downloads it: nobody can be narrowed down to fewer than 10 rows, and each of these "
+            "groups shows at least 3 different sensitive values. If these are two or rare, no group may differ much "
+            "from the whole table.",
+            "A starting point of Shoal's own, for samples of a population. Offices choose their own thresholds; a "
+            "sample protects as well, because nobody knows who is in it. No law sets this number.",
+            (
+                "Publish coarse regions only, and top codes for ages, incomes and household sizes.",
+                "Survey weights that few rows share identify people: give the column the role weight, and read the "
+                "note about rare weights.",
+                "Look at the individual risk (`shoal assess`): rare people of the population stay rare in the sample.",
+                "Rows of one household belong together: give the household number the role person and a group.",
+            ),
+            {"risk": {HIGHEST: "1/10"}},
+            {"risk": "per person; classes of 10 rows or more"},
+            {"l": {DISTINCT: 3}},
+            0.05,
+        ),
+        Preset(
+            "scientific-use-file",
+            "Scientific use file of a statistical office",
+            "For known researchers under a contract: nobody can be narrowed down to fewer than 3 rows, and each of "
+            "these groups shows at least 2 different sensitive values. If these are two or rare, no group may differ "
+            "much from the whole table.",
+            "A starting point of Shoal's own: groups of 3 rows are a common minimum for files under contract. No law "
+            "sets this number.",
+            (
+                "The contract, the place where researchers work and checks of what they take out are part of the "
+                "protection.",
+                "Rows of one household belong together: give the household number the role person and a group.",
+            ),
+            {"risk": {HIGHEST: "1/3"}},
+            {"risk": "per person; classes of 3 rows or more"},
             {"l": {DISTINCT: 2}},
             0.02,
         ),

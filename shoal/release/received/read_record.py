@@ -11,7 +11,7 @@ import numpy as np
 from shoal.coding.roles import REMOVED
 from shoal.errors import DataError, PolicyError
 from shoal.methods import Method
-from shoal.policy.method_options import NamedMethod
+from shoal.policy.method_options import AUTO, NamedMethod
 from shoal.policy.sections import MethodChoice
 from shoal.policy.toml import load_toml
 from shoal.support.arrays import IntVector
@@ -88,6 +88,17 @@ def read_method(record: Mapping[str, Any]) -> Method:
         return NamedMethod(MethodChoice.model_validate(read_section(record, "method"))).build()
     except (PolicyError, ValueError) as error:
         raise DataError(f"the method in the record is not known here: {error}") from None
+
+
+def pin_choice(tables: Mapping[str, Any], record: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return a policy, as plain tables, with the method and options that `auto` chose for a release, as its record
+    says, so that a rerun makes the same release. Other policies stay as they are.
+    """
+    own = tables.get("method", {})
+    if record is None or AUTO not in (own, own.get("name") if isinstance(own, Mapping) else None):
+        return dict(tables)
+    chosen = {name: read_section(record, name) for name in ("method", "utility")}
+    return {**tables, **{name: section for name, section in chosen.items() if section}}
 
 
 def check_original(record: Mapping[str, Any], rows: int, digest: str | None) -> None:

@@ -12,7 +12,7 @@ from shoal.judging.measures import MEASURES
 from shoal.methods import METHODS
 from shoal.pipeline.comparison import Comparison, Trial
 from shoal.pipeline.explanation import Explanation
-from shoal.pipeline.explanation.explanation import NOT_TRIED
+from shoal.pipeline.explanation.explanation import NOT_TRIED, place_of
 from shoal.support.wording import Advice, number
 
 
@@ -190,6 +190,6 @@ def view_costs(project: Project) -> dict[str, Any] | None:
         saved = "" if cost.won is None else f"{100 * cost.won:+.1f} points" if share else f"{cost.won:+,.4g}"
         why = "no time left" if cost.reason == NOT_TRIED else (cost.reason.splitlines() or [""])[0]
         lines.append((at, cost, saved, why))
-    lines.sort(key=lambda one: (one[1].loss is None, -(one[1].won or 0.0)))
+    lines.sort(key=lambda one: (one[1].loss is None, place_of(one[1]), -(one[1].won or 0.0)))
     stale = policy.to_toml() != project.toml
     return {"job": job, "result": found, "lines": lines, "stale": stale, "amount": amount}

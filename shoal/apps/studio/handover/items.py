@@ -19,6 +19,8 @@ from shoal.documents.report.build_report import EDITIONS
 from shoal.errors import OutputError
 from shoal.io.links import follow_links
 from shoal.policy import toml
+from shoal.policy.method_options import AUTO
+from shoal.release.received.read_record import pin_choice, read_record
 
 PAPERS = "papers"
 """The kind of the job that writes the reports."""
@@ -79,7 +81,7 @@ def items(project: Project, made: Made) -> list[Item]:
 
     Nothing of a release that must not be published is public.
     """
-    policy, files = movable(made.policy, project)
+    policy, files = movable(_pin_method(made), project)
     may = made.publishable
     found = [Item("release", made.output, "Release", ABOUT["release"], may, made.path)]
     second = next(
@@ -112,6 +114,14 @@ def items(project: Project, made: Made) -> list[Item]:
     for at, (name, path) in enumerate(files.items()):
         found.append(Item(f"file-{at}", name, name, ABOUT["file"], False, path))
     return found
+
+
+def _pin_method(made: Made) -> str:
+    """Return the policy with the method that `auto` chose for this release, if it chose one."""
+    tables = toml.parse_toml(made.policy, "policy")
+    if AUTO not in str(tables.get("method", "")):
+        return made.policy
+    return toml.document(pin_choice(tables, read_record(made.folder / RECORD)))
 
 
 def _commands(project: Project, made: Made) -> str:
