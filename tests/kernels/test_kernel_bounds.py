@@ -21,6 +21,7 @@ HOME = Path(shoal.__file__).parents[1]
 LINE = re.compile(r"^(\S+): (\d+) tables, (\d+) refused, (\d+) faults", re.MULTILINE)
 TWINS = (
     "judging/test_attribute_disclosure.py::test_the_plain_twin_believes_the_same",
+    "judging/test_definetti.py::test_the_posterior_is_that_of_all_assignments",
     "judging/test_few_known.py::test_kernels_are_their_twins",
     "judging/test_few_known.py::test_sets_are_opened_by_the_cheapest_cell_from_outside",
     "methods/test_counted_cuts.py::test_cuts_of_histograms_are_those_of_their_twin",
