@@ -14,11 +14,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from starlette.datastructures import FormData, QueryParams
 
+import shoal
 from shoal.apps.studio.data.source import Source
 from shoal.apps.studio.hierarchies import number_line as bands
 from shoal.apps.studio.hierarchies import screen as hierarchies
 from shoal.apps.studio.hierarchies.edited_tree import Branches
-from shoal.apps.studio.hierarchies.hierarchy_columns import count_column, list_columns, trouble
+from shoal.apps.studio.hierarchies.hierarchy_columns import (
+    count_column,
+    list_columns,
+    lose_together,
+    trouble,
+)
 from shoal.apps.studio.hierarchies.preview import SAMPLE, attempt, branches_of, count
 from shoal.apps.studio.page import page
 from shoal.apps.studio.private_folder import Folder
@@ -278,6 +284,23 @@ def test_choosing_and_undoing(project: Project):
     assert hierarchy(project, "age") is None
     with pytest.raises(HierarchyError, match="multiple"):
         do(project, "choose", column=0, spec=json.dumps({"widths": [5, 12]}))
+
+
+def test_proposals_say_what_they_lose_with_the_other_columns(project: Project):
+    """The figure is the loss of the column in the release that the policy makes with the proposal."""
+    age = list_columns(project)[0]
+    columns = {"age": {"role": "quasi"}, "town": {"role": "quasi"}}
+    for spec in ({"widths": [5, 10]}, "none", {"known": "ages"}):
+        policy = Policy.from_dict(
+            {"columns": {**columns, "age": {"role": "quasi", "hierarchy": spec}}, "privacy": {"k": 3}}
+        )
+        assert project.frame is not None
+        made = shoal.anonymize(project.frame.data.select("age", "town"), policy)
+        assert lose_together(project, age, spec) == pytest.approx(made.losses["age"])
+    assert "lost with the other columns" in shown(project, 0)
+    # A hierarchy that does not fit has no loss, and neither has a sensitive column.
+    assert lose_together(project, age, {"known": "us-states"}) is None
+    assert lose_together(project, list_columns(project)[2], "none") is None
 
 
 def test_cut_points_and_levels(project: Project):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -14,7 +16,6 @@ from shoal.coding.encode import encode
 from shoal.errors import ShoalError
 from shoal.judging.measures.cell_losses import leaf_share
 from shoal.policy import Policy
-from shoal.policy.suggestions.hierarchy_guess import Spec
 from shoal.support.run import Run
 
 MOST_ROWS = 30_000
@@ -40,30 +41,39 @@ class _TooLong(Exception):
     """The time is over."""
 
 
-def losses_together(table: pl.DataFrame, hierarchies: Mapping[str, Spec], k: int) -> Together | None:
+def losses_together(
+    table: pl.DataFrame,
+    hierarchies: Mapping[str, Any],
+    k: int,
+    *,
+    base: Path = Path(),
+    rows: int = MOST_ROWS,
+    seconds: float = SECONDS,
+) -> Together | None:
     """Return what each quasi-identifier loses in a k-anonymous release of all of them by Mondrian; None if the table is
-    too wide, there is no release, or the time is over. One run of Mondrian on at most 30,000 rows.
+    too wide, there is no release, or the time is over. One run of Mondrian on a sample of so many rows. Hierarchy files
+    are relative to `base`.
     """
     names = list(hierarchies)
     if not names or len(names) > MOST_COLUMNS or table.height < k:
         return None
-    rows = table.select(names)
-    if rows.height > MOST_ROWS:
-        rows = rows.sample(MOST_ROWS, seed=SEED)
+    some = table.select(names)
+    if some.height > rows:
+        some = some.sample(rows, seed=SEED)
     columns = {name: {"role": "quasi", "hierarchy": spec} for name, spec in hierarchies.items()}
-    end = time.monotonic() + SECONDS
+    end = time.monotonic() + seconds
 
     def watch(_stage: str, _share: float) -> None:
         if time.monotonic() > end:
             raise _TooLong
 
     try:
-        policy = Policy.from_dict({"columns": columns, "privacy": {"k": k}})
-        coded = encode(rows, policy.plans(names))
+        policy = Policy.from_dict({"columns": columns, "privacy": {"k": k}}, base)
+        coded = encode(some, policy.plans(names))
         release = policy.build_method().anonymize(coded, policy.requirements(), Run.start(SEED, watch))
     except (ShoalError, _TooLong):
         return None
-    return Together(_mean_losses(coded, release.region_of, release.low, release.high), rows.height)
+    return Together(_mean_losses(coded, release.region_of, release.low, release.high), some.height)
 
 
 def _mean_losses(

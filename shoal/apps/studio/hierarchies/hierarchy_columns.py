@@ -17,6 +17,7 @@ from shoal.coding.hierarchy.kinds import parse_hierarchy
 from shoal.coding.hierarchy.kinds.file import File
 from shoal.coding.roles import CODED, ROLES, Role
 from shoal.errors import HierarchyError, ShoalError
+from shoal.policy.suggestions.context_loss import losses_together
 from shoal.policy.suggestions.proposals import Proposal, proposals
 
 KEY = "hierarchies"
@@ -24,6 +25,8 @@ AT_ONCE, SOME = 200_000, 8
 """Cells and columns that are looked at while somebody waits; more are looked at meanwhile."""
 KEPT = 64
 """Trials that are remembered."""
+TOGETHER, SAMPLE, SECONDS = 40, 5_000, 1.0
+"""Quasi-identifiers, rows and time of a release that is tried for a proposal."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +99,26 @@ def propose_hierarchies(project: Project, name: str) -> list[Proposal]:
         found = count_column(project, name).some
         kept[name] = proposals(name, found.values, found.counts)
     return list(kept[name])
+
+
+def lose_together(project: Project, column: Coded, spec: Any) -> float | None:
+    """Return what a quasi-identifier would lose by a hierarchy together with the others as they are now, on a sample;
+    None if that is not known, or it is the only one. The result is cached.
+    """
+    specs = {one.name: one.spec for one in list_columns(project) if one.role.generalized}
+    if column.name not in specs or not 1 < len(specs) <= TOGETHER or project.frame is None:
+        return None
+    specs[column.name] = spec
+    kept: dict[Any, float | None] = store_of(project).setdefault("together", {})
+    key = column.name, tuple(_key(project, name, one) for name, one in specs.items())
+    if key not in kept:
+        while len(kept) >= KEPT:
+            kept.pop(next(iter(kept)))
+        found = losses_together(
+            project.frame.data, specs, suggest_k(project), base=project.base, rows=SAMPLE, seconds=SECONDS
+        )
+        kept[key] = None if found is None else found.losses[column.name]
+    return kept[key]
 
 
 def _key(project: Project, name: str, spec: Any) -> tuple[Any, ...]:

@@ -18,6 +18,7 @@ from shoal.apps.studio.hierarchies.hierarchy_columns import (
     count_column,
     find_troubles,
     list_columns,
+    lose_together,
     propose_hierarchies,
     store_of,
     suggest_k,
@@ -142,6 +143,8 @@ class Card:
     help: str
     words: str
     tried: Tried
+    together: float | None
+    """What it loses together with the other columns, on a sample."""
     chosen: bool
     best: bool
 
@@ -165,6 +168,7 @@ def _cards(project: Project, column: Coded) -> list[Card]:
                 one.note or (type(result.kind).__doc__ or "").splitlines()[0].replace("`", ""),
                 describe_hierarchy(one.spec, result.kind) if isinstance(result.kind, TableKind) else "",
                 result,
+                None if result.problem else lose_together(project, column, one.spec),
                 text == present,
                 text == best,
             )
