@@ -67,8 +67,9 @@ def main():
         "*Membership*: area under the ROC curve of the distance to the nearest synthetic row. *Leaks*: attacks whose "
         "risk is above 0 beyond chance, with intervals that hold together. *Fresh*: other rows of Adult, in the place "
         "of a synthetic table. Univariate statements are few in Adult, where few values are unique, so their intervals "
-        "are wide. The one leak of shuffled marginals is the inference of one column, which ten other divisions of the "
-        "table show once more and fresh rows never; seconds are those of a busy machine.\n",
+        "are wide. The one leak of shuffled marginals is the inference of education; ten other divisions, with 5,000 "
+        "rows each, gave one such leak (sex) for shuffled marginals and none for fresh rows. Seconds are those of a busy "
+        "machine.\n",
         HEAD,
     ]
     made = {name: make(train, ROWS, 5) for name, make in GENERATORS.items()} | {"fresh": fresh}
