@@ -68,7 +68,7 @@ def main():
         "risk is above 0 beyond chance, with intervals that hold together. *Fresh*: other rows of Adult, in the place "
         "of a synthetic table. Univariate statements are few in Adult, where few values are unique, so their intervals "
         "are wide. The one leak of shuffled marginals is the inference of education; ten other divisions, with 5,000 "
-        "rows each, gave one such leak (sex) for shuffled marginals and none for fresh rows. Seconds are those of a busy "
+        "rows each, gave one such leak (sex) for shuffled marginals, none for fresh rows. Seconds are of a busy "
         "machine.\n",
         HEAD,
     ]
