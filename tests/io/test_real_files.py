@@ -134,9 +134,11 @@ def test_init_unedited_then_anonymize_then_audit(made):
     assert "truthful" in [verdict["model"] for verdict in judged["verdicts"]]
     assert judged["classes"] == result["classes"]
     assert judged["measures"]["lm"] == pytest.approx(result["measures"]["lm"])
-    assert all(
-        verdict["holds"] for verdict in json.loads(run("audit", out, "-p", policy, "--json"))["verdicts"]
-    )
+    # Without the original, t-closeness cannot be checked: rows may have been left out.
+    alone = CliRunner().invoke(main, ["audit", str(out), "-p", str(policy), "--json"], catch_exceptions=False)
+    unknown = [one["model"] for one in json.loads(alone.output)["verdicts"] if not one["holds"]]
+    assert all("closeness" in model for model in unknown)
+    assert not any(one["holds"] is False for one in json.loads(alone.output)["verdicts"])
     # The same from Python.
     assert shoal.suggest(source).to_toml() == Policy.read(policy).to_toml()
     # No column is lost: nothing is an identifier here, and every number and date is read as such.

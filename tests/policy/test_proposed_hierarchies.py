@@ -97,14 +97,14 @@ def test_words_for_missing_values_stay_out_of_every_group():
     found = look_at(PEOPLE.select("country", "town", "age"))
     country = found.columns[0]
     assert country.reading.null_values == ("N/A",)
-    assert country.told == ("'N/A' beside codes means no value (48 rows)",)
+    assert country.told == ("'N/A' means no value (48 rows), and is kept separate from all values",)
     assert 'null_values = ["N/A"]' in found.to_toml()
     codes = ["NA", "ZA", "BW", "DE", "FR"] * 10
     assert look_at(pl.DataFrame({"country": codes})).columns[0].reading.null_values == ()
     names = ["NA", "South Africa", "Botswana", "Germany", "France"] * 10
     assert look_at(pl.DataFrame({"country": names})).columns[0].reading.null_values == ("NA",)
-    # Without a known system, each value is by itself, and so is the word.
-    assert found.columns[1].reading.null_values == ()
+    # Without a known system as well; the other values are each by themselves.
+    assert found.columns[1].reading.null_values == ("Unknown",)
     assert found.columns[1].hierarchy == "none"
 
 

@@ -683,6 +683,30 @@ def test_a_rare_value_does_not_cost_much_detail():
     assert shares.max() <= frame["disease"].mean() + 0.2 + 1e-9
 
 
+def test_missing_codes_next_to_other_values_and_labels_among_words():
+    ages = [18 + row % 70 for row in range(700)] + [92, 95, 97]
+    frame = pl.DataFrame(
+        {
+            "age": [*ages, *[99] * 60],
+            "race": (["White", "Korean", "Other Asian", "N/A", "unknown"] * 200)[:763],
+            "letter": (["a", "n", "-", "b"] * 200)[:763],
+        }
+    )
+    found = {guess.name: guess for guess in look_at(frame).columns}
+    assert found["age"].reading.null_values == ("99",)
+    assert found["race"].reading.null_values == ("N/A", "unknown")
+    assert "kept separate from all values" in found["race"].told[0]
+    # What may be somebody's value stays one.
+    assert found["letter"].reading.null_values == ()
+    # A few people of 99, or a group of the oldest that follows the others without a gap, are people.
+    assert special_codes(pl.Series([*ages, 99, 99, 99])) == []
+    assert special_codes(pl.Series([*ages, 96, 98, *[99] * 60])) == []
+    # Unknown is a part of no group of values.
+    policy = Policy.from_toml(look_at(frame).to_toml())
+    rows = shoal.anonymize(frame, policy.override(["privacy.k=5"]), seed=1).table
+    assert not any("N/A" in text or "unknown" in text for text in rows["race"].drop_nulls().cast(pl.String))
+
+
 def test_many_columns():
     frame = pl.DataFrame({f"c{j}": [(i * (j + 3)) % (2 + j % 9) for i in range(50)] for j in range(200)})
     found, policy = usable(frame)

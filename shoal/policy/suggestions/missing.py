@@ -19,6 +19,10 @@ WORDS = frozenset(
     )
 )  # fmt: skip
 """Words that mean no value wherever they are next to numbers or dates. They are nobody's value."""
+AMBIGUOUS = frozenset(
+    {"n", "na", "nd", "dk", "-", "--", "---", ".", "..", "unk", "k.a.", "declined", "fehlt"}
+)
+"""Words that may be somebody's value next to other words: no, Namibia, a grade."""
 PHRASES = (
     "missing", "refus", "no answer", "no response", "not applicable", "inapplicable", "don't know", "dont know",
     "unknown", "not asked", "not stated", "not reported", "not available", "keine angabe", "weiß nicht",
@@ -29,6 +33,10 @@ REPEATED = 3
 """A special number is a code if it occurs at least this often: a rare one may be somebody's value."""
 OTHERS = 6
 """So many other values show what is usual."""
+HEAP = 3
+"""A code next to other numbers occurs more often than this many times the most frequent of the numbers just below."""
+NEXT = 3
+"""So many numbers just below a code show what is usual there."""
 FAR = 0.25
 """A code at the upper end is farther from all others than this share of their range."""
 DAYS = frozenset(
@@ -47,11 +55,17 @@ def is_missing_word(text: str) -> bool:
     return plain in WORDS or (len(plain) > 1 and set(plain) == {"b"})
 
 
+def is_missing_label(text: str) -> bool:
+    """Return whether a text means no value next to other words, such as `N/A` or `unknown`."""
+    return is_missing_word(text) and text.strip().casefold() not in AMBIGUOUS and set(text.strip()) != {"b"}
+
+
 def special_codes(values: pl.Series) -> list[float | str]:
     """Return the codes for missing among numbers or dates, from small to large.
 
     Negative codes (-9, -99) stand beside numbers that are never negative. Others (99, 9999) are repeated, and far above
-    all other numbers; special days are far from all other days. O(n log n).
+    all other numbers, or many more rows have it than any number just below (99 next to ages up to 97). Special days are
+    far from all other days. O(n log n).
     """
     filled = values.drop_nulls()
     if isinstance(values.dtype, pl.Date):
@@ -60,7 +74,10 @@ def special_codes(values: pl.Series) -> list[float | str]:
         return []
     numbers, counts = np.unique(filled.cast(pl.Float64).to_numpy(), return_counts=True)
     numbers, counts = numbers[np.isfinite(numbers)], counts[np.isfinite(numbers)]
-    return [int(code) for code in (*_below(numbers, counts), *_above(numbers, counts))]
+    return [
+        int(code)
+        for code in (*_below(numbers, counts), *(_above(numbers, counts) or _heaped(numbers, counts)))
+    ]
 
 
 def find_labelled_codes(values: pl.Series, labels: Mapping[Any, str]) -> list[float | str]:
@@ -96,6 +113,22 @@ def _above(numbers: np.ndarray[Any, Any], counts: np.ndarray[Any, Any]) -> Seque
     spacing = (others[-1] - others[0]) / (len(others) - 1)
     far = numbers[first] - others[-1] > max(FAR * (others[-1] - others[0]), 3 * spacing)
     return list(numbers[first:]) if far else []
+
+
+def _heaped(numbers: np.ndarray[Any, Any], counts: np.ndarray[Any, Any]) -> Sequence[float]:
+    """Return 98 or 99, 998 or 999 and so on at the upper end if many more rows have them than any number just below,
+    and a number before them is missing: a group of the oldest follows the others without a gap.
+    """
+    first = len(numbers)
+    while first and numbers[first - 1] >= 88 and _is_special(numbers[first - 1]):
+        usual = counts[max(first - 1 - NEXT, 0) : first - 1].max(initial=0)
+        if counts[first - 1] <= max(HEAP * usual, REPEATED):
+            break
+        first -= 1
+    others = numbers[:first]
+    if first == len(numbers) or len(others) < OTHERS or others[0] < 0 or numbers[first] - others[-1] < 2:
+        return []
+    return list(numbers[first:])
 
 
 def _is_special(number: float) -> bool:

@@ -153,7 +153,7 @@ PRESETS: dict[str, Preset] = {
                 "Publish coarse regions only, and top codes for ages, incomes and household sizes.",
                 "Survey weights that few rows share identify people: give the column the role weight, and read the "
                 "note about rare weights.",
-                "Look at the individual risk (`shoal assess`): rare people of the population stay rare in the sample.",
+                "Look at the individual risk: rare people of the population stay rare in the sample.",
                 "Rows of one household belong together: give the household number the role person and a group.",
             ),
             {"risk": {HIGHEST: "1/10"}},

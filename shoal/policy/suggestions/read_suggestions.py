@@ -14,7 +14,12 @@ from shoal.errors import DataError
 from shoal.io import FORMATS, Frame, ReadOptions
 from shoal.io.notation import as_told, plain_numbers, with_nulls, without_unit
 from shoal.io.read_options import ColumnReading
-from shoal.policy.suggestions.missing import find_labelled_codes, is_missing_word, special_codes
+from shoal.policy.suggestions.missing import (
+    find_labelled_codes,
+    is_missing_label,
+    is_missing_word,
+    special_codes,
+)
 from shoal.support.brief import Brief
 from shoal.support.wording import format_count
 
@@ -189,13 +194,25 @@ def _of_texts(column: pl.Series, options: ReadOptions) -> Told:
     except DataError:
         return Told(column)
     if not (values.dtype.is_numeric() or values.dtype.is_temporal()):  # codes among words are words
-        return Told(column, warning="" if not words else _other_words(column))
+        return _with_labels(column, words)
     reasons = _explain_words(column, values, reading.null_values)
     if written is not None and form:
         reasons.append(f"dates are written as {written.spelling}")
     if unit:
         reasons.append(f"numbers have the unit {unit}")
     return Told(values, reading, tuple(reasons))
+
+
+def _with_labels(column: pl.Series, words: Sequence[str]) -> Told:
+    """Return a column of words without those that mean no value: grouped like a value, they would look like one."""
+    labels = tuple(sorted(word for word in words if is_missing_label(word)))
+    if not labels:
+        return Told(column, warning="" if not words else _other_words(column))
+    reading = ColumnReading(labels)
+    values = _without(column, reading)
+    listed = ", ".join(f"'{word}'" for word in labels)
+    gone = format_count(values.null_count() - column.null_count(), "row")
+    return Told(values, reading, (f"{listed} means no value ({gone}), and is kept separate from all values",))
 
 
 def _explain_words(column: pl.Series, values: pl.Series, words: Sequence[str]) -> list[str]:

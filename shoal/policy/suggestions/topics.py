@@ -24,8 +24,8 @@ SENSITIVE_STEMS = _list(
     "income einkommen einkomm ingres revenu salair salar sueldo gehalt lohn earning verdienst debt deuda "
     "schulden dette loan kredit mortgage hypothe asset vermög vermog saving poverty pobreza armut pauvret insur "
     "versicher assuran seguro coverage welfare sozialhilfe default arrears delinq bankrupt fico interestrate "
-    "kontostand saldo scholarship subsid benefit pension rente jubil unemploymentbenefit charge expens amount "
-    "betrag montant importe hourlyrate dailyrate monthlyrate stockoption "
+    "kontostand saldo scholarship subsid benefit pension rente jubil unemploymentbenefit charge expens "
+    "hourlyrate dailyrate monthlyrate stockoption "
     # opinions, conduct and what others say of people
     "relig konfession glaub politic politik politiq ideolog gewerksch syndic sindic arrest crime crimin convict "
     "offens delito delit straf prison prisión gefängn victim violen viola attrition satisf zufried performance "
@@ -74,7 +74,7 @@ CODEBOOKS: dict[str, str] = {
         _list(
             "indhhin indfmpir genhlth physhlth menthlth exerany diabete smoke smoker smokes exer drnk income "
             "inj injsev drinking drugs alcres drugres sbp dbp bp hbp hr pulse ecg ekg wbc hgb ldl hdl cdf phq "
-            "gad cesd pcs mcs hf tb comorb drg apache score scores result results visits adl amt bal inc util "
+            "gad cesd pcs mcs hf tb comorb drg apache score scores result results visits adl bal inc util "
             "limit grade dnr doa ards los fio pain ill sick cd hba mmse edss asa bili albumin copper protime "
             "platelet dti revol inq delinq"
         ),
