@@ -146,8 +146,7 @@ class KK(KType):
     name: ClassVar[str] = "k-k"
     notion: ClassVar[str] = "(k,k)"
     summary: ClassVar[str] = (
-        "an adversary who knows a person and fewer than k others in the table, or as many as the policy says, finds at "
-        "least k rows that can be the person's"
+        "an adversary who knows a person and a few others in the table finds at least k rows that can be the person's"
     )
     weakest: ClassVar[bool] = True
     options: ClassVar[Mapping[str, str]] = {

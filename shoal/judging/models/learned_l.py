@@ -29,8 +29,7 @@ class LearnedDiversity(Model):
 
     name: ClassVar[str] = "learned-l"
     summary: ClassVar[str] = (
-        "an adversary who learns from all classes or buckets together guesses a person's sensitive value with a "
-        "probability of at most 1/l"
+        "an adversary who learns from all classes together guesses a sensitive value with a probability of at most 1/l"
     )
     key: ClassVar[Key] = L
     rules: ClassVar[Mapping[str, Mapping[str, Any]]] = {"learned": {}}
