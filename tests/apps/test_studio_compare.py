@@ -260,6 +260,6 @@ def test_compare_cancel_one_reload_in_the_middle_and_choose(studio, tmp_path: Pa
     page.get_by_role("link", name="mondrian", exact=True).click()
     page.get_by_role("button", name="Choose this").click()
     expect(page.get_by_role("heading", name="Look", exact=True)).to_be_visible()
-    expect(page.get_by_text("Satisfies its policy")).to_be_visible()
+    expect(page.get_by_text("Satisfies its policy")).to_be_visible(timeout=120_000)
     page.get_by_role("button", name="Policy", exact=True).click()
     expect(page.locator("#as-file")).to_contain_text('name = "mondrian"')

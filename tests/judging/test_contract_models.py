@@ -51,6 +51,7 @@ ASKED = {
     "k-k": st.fixed_dictionaries({"k": wholes}, optional={"known": st.integers(1, 6)}),
     "global-1-k": st.fixed_dictionaries({"k": wholes}),
     "probabilistic-k": st.fixed_dictionaries({"k": wholes}),
+    "known-columns": st.fixed_dictionaries({"k": wholes, "any": st.integers(1, 2)}),
     "candidate-l": st.fixed_dictionaries({"l": wholes}),
     "delta-presence": st.fixed_dictionaries({"low": st.sampled_from([0.0, 0.25]), "high": shares}),
     "slicing-l": st.fixed_dictionaries({"l": numbers}),
@@ -114,6 +115,8 @@ def keywords(name, asked):
     """How a policy asks for a model, by what its class says."""
     if name in STANDING_IN or name in OF_COLUMNS:
         return (STANDING_IN | OF_COLUMNS)[name](**asked)
+    if name == "known-columns":
+        return {"k": asked["k"], "keys": {"any": asked["any"]}}
     kind = MODELS[name]
     given = [asked[parameter] for parameter in parameters(kind)]
     value = given[0] if len(given) == 1 else given

@@ -78,16 +78,23 @@ OTHERS = {
         {"share-at-risk": {"share": 0.1, "above": 0.3}},
     ),
     "population": ({"k_map": 3}, {"k-map": {"k": 3}}),
+    "few columns": ({"k": 3, "keys": {"any": 1}}, {"known-columns": {"k": 3, "any": 1}}),
+    "learned": (
+        {"k": 3, "l": {"learned": 1.5}},
+        {"k-anonymity": {"k": 3}, "learned-l": {"l": 1.5}},
+    ),
 }
 QUESTIONS: dict[str, Question] = CLASSES | NOTIONS | OTHERS
 
-BY_CLASSES = QUESTIONS.keys() - {"presence"}
-"""Classes of k rows, with values as they must be, answer all questions but that of presence."""
+BY_CLASSES = QUESTIONS.keys() - {"presence", "few columns", "learned"}
+"""Classes of k rows, with values as they must be, answer all questions but those of presence and of few known columns;
+what all classes together teach is judged at the end.
+"""
 UNTRUE = BY_CLASSES - NOTIONS.keys()
 """Where a row may show what is not its owner's, who fits which row cannot be promised."""
 ANSWERS = {
     "mondrian": BY_CLASSES,
-    "full-domain": BY_CLASSES,
+    "full-domain": BY_CLASSES | {"few columns"},
     "incognito": BY_CLASSES,
     "hilbert": BY_CLASSES,
     "lexicographic": BY_CLASSES,
