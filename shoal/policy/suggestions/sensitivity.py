@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from shoal.support.arrays import LongVector
+from shoal.support.brief import Brief
 from shoal.support.wording import format_count
 
 MANY = 10
@@ -22,12 +23,12 @@ MOST = 3
 """The largest l that a starter policy asks for."""
 
 
-@dataclass(frozen=True)
-class Distribution:
+@dataclass(frozen=True, repr=False)
+class Distribution(Brief):
     """How often each value of a sensitive column occurs, without saying which."""
 
     name: str
-    counts: LongVector = field(repr=False)
+    counts: LongVector
     """Rows with each value, the most frequent first; missing values are not counted."""
     missing: int
 
