@@ -185,6 +185,12 @@ def _learned(random: Random) -> Question:
     return Question("learned-l", {"l": {"learned": l}}, [("learned-l", {"l": l})], True, rows=(4, 9))
 
 
+def _few_columns(random: Random) -> Question:
+    k, most = _k(random), random.choice([1, 1, 2])
+    asked = {"k": k, "keys": {"any": most}}
+    return Question("known-columns", asked, [("known-columns", {"k": k, "any": most})], rows=(4, 24))
+
+
 def _relocation(random: Random) -> Question:
     budget, alpha = random.choice([0.05, 0.1, 0.3]), random.choice([None, 0.01, 0.05])
     exact = alpha is not None and random.random() < 0.5
@@ -240,6 +246,7 @@ OTHERS = {
     "k-map": _k_map,
     "slicing-l": _slicing,
     "learned-l": _learned,
+    "known-columns": _few_columns,
     "relocation": _relocation,
     "aggregates": _aggregates,
 }
@@ -283,6 +290,7 @@ def fitting(method: str) -> list[str]:
         "safe-harbor",
         "adversary",
         "k-map",
+        *["known-columns"] * (method == "full-domain"),
     ]
 
 

@@ -652,14 +652,14 @@ def _safe_harbor(reading: Reading, what: str) -> bool:
     return all(row.cells[0] in fine or allowed(row.cells[0]) for row in reading.rows)
 
 
-def _known_columns(reading: Reading, k: int, **keys: int) -> bool:
-    """Whoever knows a person in a set of columns finds k rows, and each row fits k people there."""
-    for own in combinations(range(len(reading.names)), keys["any"]):
+def known_columns(reading: Reading, k: int, **keys: int) -> bool:
+    """Whoever knows a person in a set of columns finds k rows, or none of a suppressed one; each row fits k people."""
+    for own in combinations(range(len(reading.names)), min(keys["any"], len(reading.names))):
         fits = [
             [all(covered(row.cells[j], person[j], reading.names[j]) for j in own) for row in reading.rows]
             for person in reading.people
         ]
-        if min(rows_per_person(fits)) < k or min(people_per_row(fits)) < k:
+        if any(0 < rows < k for rows in rows_per_person(fits)) or min(people_per_row(fits)) < k:
             return False
     return True
 
@@ -686,7 +686,7 @@ JUDGES: dict[str, Judge] = {
     "k-k": _few_known,
     "global-1-k": lambda reading, k: min(map(len, matches(reading.fits))) >= k,
     "probabilistic-k": lambda reading, k: disjoint_assignments(reading.fits, k),
-    "known-columns": _known_columns,
+    "known-columns": known_columns,
     "candidate-l": _candidate_values,
     "delta-presence": _present,
     "slicing-l": _sliced,
