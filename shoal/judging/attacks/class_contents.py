@@ -13,10 +13,11 @@ from shoal.judging.linking.consistency import People
 from shoal.judging.linking.evidence import Evidence
 from shoal.judging.linking.statements import Links
 from shoal.support.arrays import BoolVector, FloatMatrix, FloatVector, LongMatrix, LongVector
+from shoal.support.brief import Brief
 
 
-@dataclass(frozen=True, eq=False)
-class Truth:
+@dataclass(frozen=True, eq=False, repr=False)
+class Truth(Brief):
     """What the rows of each class truly have."""
 
     class_of: LongVector
