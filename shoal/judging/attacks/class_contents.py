@@ -104,8 +104,8 @@ class Truth(Brief):
         return found
 
 
-@dataclass(frozen=True, eq=False)
-class Score:
+@dataclass(frozen=True, eq=False, repr=False)
+class Score(Brief):
     """How many generalized cells of a column were guessed, per class."""
 
     rows: FloatVector

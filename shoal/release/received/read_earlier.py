@@ -30,6 +30,7 @@ from shoal.release.received.read_release import convert_types, read_release
 from shoal.release.render import bucket_name
 from shoal.release.results import Result
 from shoal.support.arrays import IntMatrix, LongVector
+from shoal.support.brief import Brief
 from shoal.support.wording import either
 
 MOST = 60
@@ -248,8 +249,8 @@ def _find_lasting(table: CodedTable, policy: Policy) -> tuple[int, ...]:
     return tuple(j for j, one in enumerate(table.sensitive) if wanted is None or one.name in wanted)
 
 
-@dataclass(frozen=True, eq=False)
-class _Rows:
+@dataclass(frozen=True, eq=False, repr=False)
+class _Rows(Brief):
     """The rows that people are known by: those of the original of a release, or of the table."""
 
     original: Frame | None
