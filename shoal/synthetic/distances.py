@@ -46,21 +46,20 @@ def find_nearest(
     from shoal.kernels.synthetic import BLOCK, nearest_rows
 
     many = targets.shape[1]
-    best = np.full((len(left_out) + 1, many), np.iinfo(np.int32).max, np.int32)
-    which = np.full((len(left_out) + 1, many), -1, np.int64)
     omitted, nothing = np.array(left_out, np.int64), np.zeros(BLOCK, np.int32)
 
-    def compare(start: int) -> None:
-        part = slice(start, start + TARGETS)
-        own, place = best[:, part].copy(), which[:, part].copy()
-        aim = np.ascontiguousarray(targets[:, part])
-        nearest_rows(rows, numbers, unit, aim, omitted, nothing, own, place)
-        best[:, part], which[:, part] = own, place
+    def compare(start: int) -> tuple[IntMatrix, LongMatrix]:
+        aim = np.ascontiguousarray(targets[:, start : start + TARGETS])
+        shape = len(left_out) + 1, aim.shape[1]
+        best, which = np.full(shape, np.iinfo(np.int32).max, np.int32), np.full(shape, -1, np.int64)
+        nearest_rows(rows, numbers, unit, aim, omitted, nothing, best, which)
+        return best, which
 
     name, begin, end = stage
     starts = list(range(0, many, TARGETS))
     step = processors()
+    found = [compare(many)]  # of no target
     for at in range(0, len(starts), step):
         run.progress(name, begin + (end - begin) * at / len(starts))
-        in_threads(compare, starts[at : at + step])
-    return Nearest(best, which)
+        found += in_threads(compare, starts[at : at + step])
+    return Nearest(*(np.concatenate(parts, axis=1) for parts in zip(*found, strict=True)))

@@ -44,15 +44,17 @@ class Predicates(Brief):
         """
         from shoal.kernels.synthetic import count_satisfying
 
-        count, first = np.zeros(self.many, np.int64), np.full(self.many, -1, np.int64)
-
-        def count_part(start: int) -> None:
+        def count_part(start: int) -> tuple[LongVector, LongVector]:
             part = slice(start, start + PART)
             own = self.column[part], self.low[part], self.high[part]
-            count_satisfying(rows.codes, *own, most, count[part], first[part])
+            count, first = np.zeros(len(own[0]), np.int64), np.full(len(own[0]), -1, np.int64)
+            count_satisfying(rows.codes, *own, most, count, first)
+            return count, first
 
-        in_threads(count_part, list(range(0, self.many, PART)))
-        return count, first
+        if not self.many:
+            return np.zeros(0, np.int64), np.zeros(0, np.int64)
+        counts, firsts = zip(*in_threads(count_part, list(range(0, self.many, PART))), strict=True)
+        return np.concatenate(counts), np.concatenate(firsts)
 
     def describe(self, tables: Tables, place: int) -> str:
         """Return a predicate in words. It shows values: private."""

@@ -116,7 +116,8 @@ def test_a_policy_asks_for_the_exact_test(method):
     exact = shoal.anonymize(people, CENSUS.policy({"k": 3, "relocation": {"exact": 0.05}}, asked), seed=1)
     assert any("too many for Pearson" in note for note in rough.notes)
     assert not any("too many for Pearson" in note for note in exact.notes)
-    verdict = exact.verdicts[-1]
+    verdict, truth = exact.verdicts[-2:]
+    assert truth.model == "truthful"
     assert verdict.holds
     assert verdict.model == "0.05-hybrid by the exact test"
     assert verdict.reached >= 0.05

@@ -465,7 +465,12 @@ def test_values_that_everybody_has_are_told_where_the_rule_allows_them():
     assert any("everybody has one value of `diagnosis`" in note for note in made.notes)
     audit = shoal.audit(made.table, k=2, l={"distinct": 2}, **roles)
     assert any("everybody has one value of `diagnosis`" in note for note in audit.notes)
-    assert shoal.attack(made, original=table, k=2, name="attribute-disclosure", **roles).at_risk == 2
+    # Everybody in the table has these values, so the release adds nothing to a blind guess; but they are certain.
+    found = shoal.attack(made, original=table, k=2, name="attribute-disclosure", **roles)
+    assert (found.success, found.baseline, found.at_risk) == (1.0, 1.0, 0)
+    assert found.figures["columns"]["diagnosis"]["after"]["certain"] == 1
+    asked = {"name": "attribute-disclosure", "options": {"threshold": 1.0}}
+    assert shoal.attack(made, original=table, k=2, **asked, **roles).at_risk == 2
     with pytest.raises((InfeasibleError, LimitError)):
         shoal.anonymize(table, seed=1, k=2, l={"probabilistic": 1.5}, **roles)
 

@@ -702,7 +702,7 @@ def test_the_whole_story_from_a_policy():
         assert set(result.table.columns) == set(data.columns)
         # The card tells the budget: how many cells are false is a figure of the original.
         assert result.card["cells_changed_at_most"] == 0.05
-        assert "At most 5.00% of the generalized cells are false" in card_markdown(result.card)
+        assert "**False cells:** at most 5.00% of the generalized cells" in card_markdown(result.card)
         assert result.card["guarantees"][1]["reached"] == "at most 0.05"
     untouched = shoal.anonymize(data, method="mondrian", seed=1, **asked)
     assert untouched.holds

@@ -186,8 +186,10 @@ def _at_risk(top: FloatVector, threshold: float) -> BoolVector:
 
 
 def _adds_little(own: FloatVector, blind: FloatVector, allowed: float) -> BoolVector:
-    """Return who has a value that is certain, and by a blind guess so likely that this adds at most `allowed`."""
-    return np.asarray((own >= 1 - 1e-12) & (1 - blind <= allowed))
+    """Return who has a certain value that is likely by a blind guess, so that this adds at most `allowed`; nobody if it
+    is 0.
+    """
+    return np.asarray((own >= 1 - 1e-12) & (1 - blind <= allowed) & (allowed > 0))
 
 
 def _gain(own: FloatVector, blind: FloatVector) -> dict[str, Any]:

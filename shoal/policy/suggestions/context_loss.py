@@ -57,7 +57,7 @@ def losses_together(
     names = list(hierarchies)
     if not names or len(names) > MOST_COLUMNS or table.height < k:
         return None
-    some = table.select(names)
+    some = pl.DataFrame([table[name] for name in names])  # `select` takes a name such as `*` for a pattern
     if some.height > rows:
         some = some.sample(rows, seed=SEED)
     columns = {name: {"role": "quasi", "hierarchy": spec} for name, spec in hierarchies.items()}
