@@ -62,7 +62,7 @@ FEW = """
 
 The adversary knows the values of m others, and that they are in the table: for each target, those m who help most
 (`docs/attacks/few-known.md`). Shown are the share of people with fewer than 5 rows left, and the number of people with
-a single one, in (5,5) releases by `k-k`. Fewer than 5 known people never help. Whoever knows everyone else knows the
+a single one, in (5,5) releases by `k-k`. Fewer than 5 known people never help. Anyone who knows everyone else knows the
 members.
 
 | table | cells | {known} | everyone else |

@@ -143,7 +143,7 @@ def find_adversaries(privacy: Privacy) -> tuple[str, ...]:
     """Return the adversaries that a policy names, and those that its own models are about."""
     found: list[str] = list(privacy.adversary or ())
     links = any(_links(kind) for kind in weakest_against(found))
-    # Whoever knows few columns is none of those who link, because these know all quasi-identifiers.
+    # Anyone who knows few columns is none of those who link, because these know all quasi-identifiers.
     links = links or privacy.keys is not None
     found += [one.kind.about for one in privacy.requirements if not (links and _links(one.kind))]
     return tuple(name for name in ADVERSARIES if name in found)

@@ -272,7 +272,7 @@ class _Privacy(Part):
 
     keys: KeysOrNothing = None
     """Which quasi-identifiers an adversary knows of a person, if not all: `{ any = 3 }`, or
-    `{ sets = [["age", "zip"], ["job", "town"]] }`. `k` then holds for whoever knows one of these sets."""
+    `{ sets = [["age", "zip"], ["job", "town"]] }`. `k` then holds for an adversary who knows one of these sets."""
 
     known: Annotated[Annotated[int, Field(ge=1)] | Literal["all"], BeforeValidator(_known_people)] | None = (
         None

@@ -1,4 +1,4 @@
-"""Inference: whoever knows all other columns of a person guesses a column from the nearest synthetic row."""
+"""Inference: anyone who knows all other columns of a person guesses a column from the nearest synthetic row."""
 
 from __future__ import annotations
 

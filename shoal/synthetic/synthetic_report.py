@@ -112,7 +112,7 @@ def describe_outcome(audit: SyntheticAudit) -> tuple[State, str, str]:
         more = f" and {len(names) - 4:,} more" if len(names) > 4 else ""
         text = (
             f"People who were trained on are exposed{within} beyond chance, by {'; '.join(names[:4])}{more}. "
-            f"Whoever has the "
+            f"Anyone who has the "
             "synthetic table learns more about them than about people who are not in it."
         )
         return "bad", "Training rows leak", text

@@ -468,7 +468,7 @@ def test_few_known_columns_limit_no_risk_of_those_who_know_more(edition):
     rows = pl.DataFrame({"a": list("xxyy") * 2, "b": list("uvuv") * 2, "n": range(8)})
     asked = {"quasi": ["a", "b"], "plain": ["n"], "k": 4, "keys": {"any": 1}}
     text = Page(shoal.report(rows, original=rows, edition=edition, **asked).html).text
-    assert "4-anonymity for whoever knows any 1 column" in text
+    assert "4-anonymity for an adversary who knows any 1 column" in text
     assert "for nobody who knows more" in text
     assert "25.0%" not in text
     assert "at most 25" not in text

@@ -221,7 +221,7 @@ def test_nothing_is_learned_about_values_that_do_not_go_with_quasi_identifiers()
 
 
 def test_shuffled_and_generalized_buckets_teach_too():
-    """Whoever knows everyone's quasi-identifiers knows who is in which bucket of `permute-generalize`."""
+    """Anyone who knows everyone's quasi-identifiers knows who is in which bucket of `permute-generalize`."""
     frame = CENSUS.frame(400).with_columns(member=pl.int_range(400) % 4 > 0)
     policy = CENSUS.policy(
         {"presence": [0.0, 0.95]},

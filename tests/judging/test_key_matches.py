@@ -93,7 +93,7 @@ def test_rows_only_say_for_certain_that_k_is_violated_where_too_few_overlap():
     assert found.fails
     assert found.certain  # (0, 0) and (0, 1) overlap, and nothing else does
     found = Counter(as_cells(people, low, high, known=False), 2).count((0, 1))
-    assert found.fails  # Whoever has (0, 0) matches a single row,
+    assert found.fails  # Anyone who has (0, 0) matches a single row,
     assert not found.certain  # but the owner of the first row may have (0, 1), which two rows match.
 
 

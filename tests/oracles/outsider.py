@@ -653,7 +653,7 @@ def _safe_harbor(reading: Reading, what: str) -> bool:
 
 
 def known_columns(reading: Reading, k: int, **keys: int) -> bool:
-    """Whoever knows a person in a set of columns finds k rows, or none of a suppressed one; each row fits k people."""
+    """Anyone who knows a person in a set of columns finds k rows, or none if suppressed; each row fits k people."""
     for own in combinations(range(len(reading.names)), min(keys["any"], len(reading.names))):
         fits = [
             [all(covered(row.cells[j], person[j], reading.names[j]) for j in own) for row in reading.rows]

@@ -2,8 +2,8 @@
 
 For a set of columns, a published row *matches* a person if each of its cells in these columns covers the person's
 value; `*` covers every value. Both directions count: the rows that match each person, because the person must not be
-found, and the people that each row matches, because a row must not be left to one person. Whoever knows fewer columns
-finds more rows and more people, so sets within other sets need no count of their own.
+found, and the people that each row matches, because a row must not be left to one person. Anyone who knows fewer
+columns finds more rows and more people, so sets within other sets need no count of their own.
 
 Cells are intervals of codes, so the rows that match are counted on a grid (`shoal.kernels.key_sets`): the places of a
 column are the intervals between the ends of its cells, within which no cell tells values apart.

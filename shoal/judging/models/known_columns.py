@@ -67,7 +67,7 @@ class KeySets:
 
 @dataclass(frozen=True, kw_only=True)
 class KnownColumns(Model):
-    """Whoever knows a person in one of several sets of columns finds k rows that match, and each row matches k people.
+    """Anyone who knows a person in one of several sets of columns finds k rows, and each row matches k people.
 
     This is (k,k)-anonymity over each set. One direction alone would protect nobody: k rows of `*` match everybody, and
     all other rows could then be published as they are. Classes of k rows satisfy it, whatever the sets.
@@ -101,7 +101,7 @@ class KnownColumns(Model):
     @property
     def title(self) -> str:
         """Name k and the sets."""
-        return f"{self.k}-anonymity for whoever knows {self.keys}"
+        return f"{self.k}-anonymity for an adversary who knows {self.keys}"
 
     @property
     def by_classes(self) -> GroupModel:

@@ -45,7 +45,7 @@ class MPALM(Method):
     Starts with the whole population in one box. It splits a column with a tree into all children of the lowest node
     over the box, and a column with free ranges between two values. So boxes never overlap, and each can be published
     as it is. Of all splits whose boxes are all within the bounds (and satisfy the other requirements) it makes the
-    one that lowers the loss most. Cells are those of the people of a box, whoever of them is in the table: the paper
+    one that lowers the loss most. Cells are those of the people of a box, whichever of them is in the table: the paper
     narrows them to the rows, and then an adversary who knows this is certain of the people at the ends.
     """
 
