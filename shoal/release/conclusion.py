@@ -20,8 +20,8 @@ class Attempted(Protocol):
         """What a reader calls it."""
 
     @property
-    def decides(self) -> bool:
-        """It plays an adversary that the policy names, or that its requirements are about."""
+    def named(self) -> bool:
+        """It plays an adversary that the policy names."""
 
     @property
     def exposes(self) -> int | None:
@@ -86,13 +86,13 @@ def conclude(
 ) -> Conclusion:
     """Decide what became of a release: from its verdicts, and from the attacks that were tried on it.
 
-    A release fails if a requirement is violated, or if an attack that the policy is about exposes somebody. What other
-    attacks find is a remark: the policy did not ask for it. An attack that does not apply decides nothing, because the
-    requirements about its adversary were verified.
+    A release fails if a requirement is violated, or if an attack by an adversary that the policy names exposes anybody.
+    What other attacks find is a remark, because the requirements hold. An attack that does not apply decides nothing,
+    because the requirements about its adversary were verified.
     """
     judged = list(verdicts)
     broken = tuple(f"{verdict.model} is violated" for verdict in judged if verdict.holds is False)
-    exposing = tuple(describe_exposed(attack) for attack in attacks if attack.decides and attack.exposes)
+    exposing = tuple(describe_exposed(attack) for attack in attacks if attack.named and attack.exposes)
     if broken or exposing:
         return Conclusion("fail", broken, exposing)
     open_ = tuple(f"{verdict.model} could not be checked" for verdict in judged if verdict.holds is None)
@@ -105,9 +105,9 @@ def conclude(
         for verdict in false
     ]
     found += [
-        f"{describe_exposed(attack)}, and the policy requires nothing against it"
+        f"{describe_exposed(attack)}, and no requirement of the policy prevents it"
         for attack in attacks
-        if attack.exposes and not attack.decides
+        if attack.exposes and not attack.named
     ]
     found += remarks
     return Conclusion("pass with remarks" if found else "pass", remarks=tuple(found))

@@ -116,7 +116,7 @@ def test_an_attack_that_gets_through_is_amber_though_the_policy_holds():
     assert found.conclusion.decision == "pass with remarks"
     assert classes_of(found.html, "verdict ") == "verdict warn"
     assert (
-        "Attribute disclosure exposes 4 people, and the policy requires nothing against it"
+        "Attribute disclosure exposes 4 people, and no requirement of the policy prevents it"
         in Page(found.html).text
     )
     assert re.search(r"^1 of \d got through", tile(found.html, "Attacks"))

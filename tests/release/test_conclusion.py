@@ -26,7 +26,7 @@ from tests.documents.test_report import Page
 @dataclass(frozen=True)
 class Tried:
     title: str
-    decides: bool
+    named: bool
     exposes: int | None
 
 
@@ -40,7 +40,7 @@ def verdict(holds):
 )
 def test_the_rule(held, tried):
     """Spelled out case by case, the worst first."""
-    attacks = [Tried("linkage", decides, exposes) for decides, exposes in tried]
+    attacks = [Tried("linkage", named, exposes) for named, exposes in tried]
     found = conclude([verdict(one) for one in held], attacks)
     if False in held or (True, 3) in tried:
         expected = "fail", False, 5
@@ -66,7 +66,7 @@ def test_words():
     assert unknown.details == ("5-anonymity could not be checked.",)
     passed = conclude([verdict(True)], [Tried("linkage", False, 2)])
     assert passed.heading == "Satisfies its policy, with remarks"
-    assert passed.details == ("Linkage exposes 2 people, and the policy requires nothing against it.",)
+    assert passed.details == ("Linkage exposes 2 people, and no requirement of the policy prevents it.",)
 
 
 class Line:
@@ -209,3 +209,19 @@ def test_false_cells_are_said_first_everywhere(tmp_path):
         assert "false" in made.conclusion.remarks[0]
         page = Page(made.html).text
         assert 0 < page.index("false") < page.index("Rows published")
+
+
+def test_an_adversary_whom_only_a_requirement_implies_does_not_turn_the_verdict():
+    """Every row matches two people, so (2,1) holds. The person of age 4 matches one row; the policy names nobody."""
+    ages = pl.DataFrame({"age": [1, 2, 3, 4]})
+    rows = pl.DataFrame({"age": ["[1, 2]", "[1, 3]", "[1, 3]", "[3, 4]"]})
+    asked = {"quasi": ["age"], "k": 2, "notion": "k-1"}
+    audited = shoal.audit(rows, original=ages, **asked)
+    reported = shoal.report(rows, original=ages, edition="private", **asked).conclusion
+    assert audited.conclusion.holds
+    assert reported.holds
+    assert reported.decision == "pass with remarks"
+    assert any("linkage" in remark for remark in reported.remarks)
+    named = {**asked, "adversary": "knows-some"}
+    assert shoal.audit(rows, original=ages, **named).conclusion.decision == "fail"
+    assert shoal.report(rows, original=ages, edition="private", **named).conclusion.decision == "fail"

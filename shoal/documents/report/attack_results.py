@@ -29,8 +29,8 @@ class TriedAttack:
     """Why it could not run."""
     unrequired: str = ""
     """Why nobody is judged by it."""
-    decides: bool = False
-    """It plays an adversary that the policy names, or that its requirements are about."""
+    named: bool = False
+    """It plays an adversary that the policy names."""
 
     @property
     def exposes(self) -> int | None:
@@ -72,7 +72,9 @@ def try_all(subject: Subject, progress: Progress) -> list[TriedAttack]:
     setting = setting_of(subject, subject)
     scenarios = {name: kind.scenarios(setting) for name, kind in ATTACKS.items()}
     wanted = [(title, name, options) for name in scenarios for title, options in scenarios[name].items()]
-    against = attacks_against(find_adversaries(subject.policy.privacy), setting)
+    privacy = subject.policy.privacy
+    against = attacks_against(find_adversaries(privacy), setting)
+    named = attacks_against(privacy.adversary or (), setting)
     wanted += [
         (ATTACKS[name].title, name, options)
         for name, options in against
@@ -94,7 +96,7 @@ def try_all(subject: Subject, progress: Progress) -> list[TriedAttack]:
                 exposure=exposure,
                 failure=failure,
                 unrequired=ATTACKS[name].why_unrequired(setting),
-                decides=any(_plays((name, options), one) for one in against),
+                named=any(_plays((name, options), one) for one in named),
             )
         )
     return found

@@ -126,8 +126,8 @@ def _attacks(tried: list[TriedAttack]) -> Tile:
     said = f"; {stuck:,} of them could not run" if stuck else ""
     exposing = [one for one in tried if one.exposes]
     if exposing:
-        asked = any(one.decides for one in exposing)
-        limit = "more than the policy allows" if asked else "in ways that the policy requires nothing against"
+        asked = any(one.named for one in exposing)
+        limit = "more than the policy allows" if asked else "in ways that no requirement prevents"
         return Tile(
             label="Attacks",
             value=f"{len(exposing):,}",

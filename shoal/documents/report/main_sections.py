@@ -240,13 +240,13 @@ def attacks(tried: list[TriedAttack]) -> Section:
     """Return which attacks Shoal ran, and how far they got."""
     rows = [(a.title, a.knows, a.outcome, a.success_text, a.guess) for a in tried]
     exposing, ran = [one for one in tried if one.exposes], [one for one in tried if one.exposure is not None]
-    asked = [one.title for one in exposing if one.decides]
-    others = [one.title for one in exposing if not one.decides]
+    asked = [one.title for one in exposing if one.named]
+    others = [one.title for one in exposing if not one.named]
     words = (
-        Words(f"The policy is about these attacks, and they expose people: {', '.join(asked)}.", "bad")
+        Words(f"The policy names these adversaries, and they expose people: {', '.join(asked)}.", "bad")
         if asked
         else Words(
-            f"The policy requires nothing against these attacks, and they expose people: {', '.join(others)}.",
+            f"No requirement of the policy prevents these attacks, and they expose people: {', '.join(others)}.",
             "warn",
         )
         if others

@@ -137,7 +137,7 @@ def face_of(open_: Open, *, seeded: bool) -> Face:
     """Return the verdict: whether the policy is satisfied, risk, loss, rows."""
     exposed = [one.column for one in open_.inferences if one.exposed]
     remarks = [
-        f"the rows show values of {', '.join(exposed)}, and the policy requires nothing against it"
+        f"the rows show values of {', '.join(exposed)}, and no requirement of the policy prevents it"
     ] * bool(exposed)
     budget = None if open_.made_by is None else false_cells_allowed(open_.case, open_.made_by)
     if budget is not None:

@@ -83,7 +83,7 @@ def _answer(
     if held is False:
         return "bad", "requirement violated"
     exposing = [one for one in attacked if one.exposes]
-    if any(one.decides for one in exposing):
+    if any(one.named for one in exposing):
         return "bad", "people are exposed"
     if exposing:
         return "warn", "not required, and people are exposed"

@@ -43,6 +43,8 @@ class PlannedAttack:
     options: Options
     decides: bool
     """The policy is about this adversary."""
+    named: bool = False
+    """The policy names this adversary."""
 
 
 def lists_values(policy: Policy) -> bool:
@@ -162,8 +164,9 @@ def plan_attacks(policy: Policy) -> list[PlannedAttack]:
             followed=any(name in policy.pseudonyms for name in policy.names(PERSON)),
         ),
     )
+    named = attacks_against(policy.privacy.adversary or (), setting)
     found = [
-        PlannedAttack(name, options, True)
+        PlannedAttack(name, options, True, (name, options) in named)
         for name, options in attacks_against(find_adversaries(policy.privacy), setting)
     ]
     decided = {attempt.attack for attempt in found}

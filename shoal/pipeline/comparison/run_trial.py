@@ -118,6 +118,7 @@ def _run_attacks(case: Case, task: Task, run: Run) -> tuple[tuple[Outcome, ...],
                 baseline=plain(float(found.baseline)),
                 at_risk=int(found.at_risk),
                 people=len(found.chances),
+                named=planned.named,
                 decides=planned.decides,
                 note="; ".join(found.notes),
             )

@@ -45,6 +45,8 @@ class Outcome:
     at_risk: int
     """People for whom the adversary gets further than the policy allows."""
     people: int
+    named: bool = False
+    """The policy names this adversary."""
     decides: bool = True
     """The policy is about this adversary; otherwise the outcome is only for information."""
     note: str = ""
@@ -123,7 +125,7 @@ class Trial:
     @property
     def withstands(self) -> bool:
         """The release satisfies the policy, and no adversary that it is about gets further than it allows."""
-        return self.status == "done" and self.conclusion.holds is True
+        return self.holds and all(outcome.holds for outcome in self.attacks if outcome.decides)
 
     @property
     def risk(self) -> float | None:

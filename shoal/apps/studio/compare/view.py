@@ -46,7 +46,8 @@ def rows(found: Trials, compared: Comparison) -> list[Line]:
             words = "runs" if running else "waits"
             lines.append(Line(place, trial.label, trial.k, "waiting", words, running=running, stoppable=True))
         elif trial.holds:
-            state, words = "good" if trial.withstands else "bad", trial.conclusion.headline
+            state = "good" if trial.withstands else "bad"
+            words = trial.conclusion.headline + ": people are exposed" * (not trial.withstands)
             lines.append(
                 Line(
                     place, trial.label, trial.k, state, words, loss_of(compared, trial),
