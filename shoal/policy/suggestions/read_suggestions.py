@@ -171,7 +171,7 @@ def read_words_as_null(column: pl.Series, words: Sequence[str]) -> Told:
     values = _without(column, ColumnReading(tuple(words)))
     gone = values.null_count() - column.null_count()
     listed = ", ".join(f"'{word}'" for word in words)
-    reason = f"{listed} beside codes means no value ({format_count(gone, 'row')})"
+    reason = f"{listed} next to codes means no value ({format_count(gone, 'row')})"
     return Told(values, ColumnReading(tuple(words)), (reason,))
 
 
